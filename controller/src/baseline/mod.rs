@@ -1,0 +1,1 @@
+//! Where baselines live: a folder, gs:// or s3://, behind one interface.

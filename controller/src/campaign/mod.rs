@@ -1,0 +1,1 @@
+//! A campaign's identity, manifest, lock, treatment order and resumption.

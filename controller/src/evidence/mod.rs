@@ -1,0 +1,1 @@
+//! Collects, redacts, compresses and publishes a repetition's evidence atomically.

@@ -1,0 +1,1 @@
+//! inference-perf: its Python environment, tokenizer, run, progress and watchdog.

@@ -1,0 +1,1 @@
+//! standup, smoketest, run, collect, teardown: the order, and the guard that always tears down.

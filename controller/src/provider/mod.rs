@@ -1,0 +1,1 @@
+//! Where treatments run: local, kind, kube, gke.

@@ -1,0 +1,1 @@
+//! Templates and deep merge: scenarios, specs and workloads.

@@ -1,0 +1,1 @@
+//! Layered, typed settings: defaults < profile < environment < flags; every value knows its origin.

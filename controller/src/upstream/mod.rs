@@ -1,0 +1,1 @@
+//! The pinned llm-d-benchmark checkout and its Python environment.

@@ -1,0 +1,1 @@
+//! Embedded model servers and routers: a deterministic engine with a real-time and a virtual-time driver.

@@ -1,0 +1,3 @@
+//! Draws SVG charts as PNG.
+
+fn main() {}

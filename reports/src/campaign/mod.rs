@@ -1,0 +1,1 @@
+//! Reads a campaign folder into the model, refusing what cannot be compared.

@@ -1,0 +1,1 @@
+//! Bundles and formats for other tools: Prism, github-action-benchmark, Bencher, history.

@@ -1,0 +1,1 @@
+//! The regression gate: limits, baselines' contents, verdicts.

@@ -1,0 +1,1 @@
+//! The campaign manifest: what was run, with what identity and provenance.

@@ -1,0 +1,1 @@
+//! Documents over one comparison model: Markdown, CSV, JSON, SVG, HTML.

@@ -1,0 +1,1 @@
+//! Percentiles, confidence intervals and tests; pure functions without random numbers.

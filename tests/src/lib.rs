@@ -1,0 +1,1 @@
+//! Scripted fakes and helpers for the end-to-end tests.

@@ -1,0 +1,49 @@
+//! The command line's types: global flags and the list of verbs.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::verbs;
+
+/// Measures what an inference gateway costs and what it brings, again and again.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version, propagate_version = true, after_help = crate::exit::TABLE)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// Flags that every verb understands.
+#[derive(Args, Debug)]
+pub struct Global {
+    /// When to colour the output; NO_COLOR and TERM=dumb turn `auto` off
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// One variant a verb; its file in `verbs/` holds its flags and its output.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Print a shell completion script
+    Completions(verbs::completions::Args),
+}
+
+impl Verb {
+    /// Carries the verb out.
+    pub fn run(self, context: &Context) -> anyhow::Result<Exit> {
+        match self {
+            Self::Completions(args) => verbs::completions::run(args, context),
+        }
+    }
+}

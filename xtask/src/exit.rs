@@ -1,0 +1,50 @@
+//! Exit codes: one documented code for each kind of outcome.
+
+use std::process::ExitCode;
+
+use controller::failure::{Failure, Kind};
+
+use crate::context::Context;
+
+/// The table that `--help` and the documentation print.
+pub const TABLE: &str = "\
+Exit codes:
+  0        success
+  1        internal error
+  2        usage or configuration: nothing was started
+  3        a treatment failed or its measurement is not valid; gate: a regression
+  4        cleanup incomplete: something may still be there; gate: inconclusive
+  5        gate: baseline missing or stale
+  6        gate: baseline of another identity
+  7        gate: the campaign is not valid
+  130/143  interrupted by SIGINT / SIGTERM";
+
+/// How a verb ended when it did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// All went well.
+    Success,
+}
+
+/// Prints an error with its causes and hints, and turns the outcome into the process's exit code.
+pub fn from(_context: &Context, outcome: anyhow::Result<Exit>) -> ExitCode {
+    let error = match outcome {
+        Ok(Exit::Success) => return ExitCode::SUCCESS,
+        Err(error) => error,
+    };
+    eprintln!("error: {error}");
+    for cause in error.chain().skip(1) {
+        eprintln!("  caused by: {cause}");
+    }
+    let failure = error.downcast_ref::<Failure>();
+    for hint in failure.iter().flat_map(|failure| &failure.hints) {
+        eprintln!("  hint: {hint}");
+    }
+    match failure.map_or(Kind::Internal, |failure| failure.kind) {
+        Kind::Internal => ExitCode::from(1),
+        Kind::Usage => ExitCode::from(2),
+        Kind::Measurement => ExitCode::from(3),
+        Kind::Cleanup => ExitCode::from(4),
+        Kind::Interrupted(signal) => ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)),
+    }
+}

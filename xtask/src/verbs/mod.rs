@@ -1,0 +1,3 @@
+//! One file a verb: its flags (`Args`) and what it does (`run`).
+
+pub mod completions;
