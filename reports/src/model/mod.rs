@@ -1,1 +1,16 @@
 //! The numbers of a stage, independent of the file they were read from.
+//!
+//! Everything is in base units (seconds, tokens a second, requests a second) and absent is `None`, never 0.
+
+mod distribution;
+mod metric;
+mod stack;
+mod stage;
+
+pub use distribution::{Distribution, Percentile};
+pub use metric::{Better, Metric, Quantity, Statistic};
+pub use stack::{Accelerator, Component, Parallelism, Stack};
+pub use stage::{Failure, Harness, Latency, Level, Load, Requests, Sequence, Stage, Throughput, Workload};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! One treatment over its ladder.
+
+use crate::campaign::FailedRepetition;
+use crate::model::{Failure, Level, Metric, Stack, Stage};
+use crate::statistics::Spread;
+
+use super::SloResult;
+
+/// One treatment's measurements over its ladder, repetitions side by side.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// The treatment's name.
+    pub name: String,
+    /// Its name for people.
+    pub display_name: String,
+    /// Numbers of the repetitions that count, ascending.
+    pub repetitions: Vec<u32>,
+    /// Repetitions that failed.
+    pub failed: Vec<FailedRepetition>,
+    /// What was deployed.
+    pub stack: Stack,
+    /// The curve: one point a level, ascending, without warm-up stages.
+    pub points: Vec<Point>,
+    /// Stages left out of the curve: declared warm-up, or a level that is repeated later in the ladder.
+    pub warm_up: Vec<Point>,
+    /// Requests and failures of all stages, warm-up included.
+    pub totals: Totals,
+    /// The highest output token rate (median over repetitions).
+    pub peak: Option<Turn>,
+    /// The lowest level from which TTFT p50 stays above twice its value at the lowest level. `None` when it never does.
+    pub knee: Option<Turn>,
+    /// The lowest level within 10% of the peak output token rate, when higher levels were tried and brought no more.
+    pub saturation: Option<Turn>,
+    /// How the treatment meets the limits, when limits were given.
+    pub slo: Option<SloResult>,
+}
+
+/// One level of a ladder.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The level.
+    pub level: Level,
+    /// The stage's number in the ladder.
+    pub stage: u32,
+    /// The stage in each repetition, by ascending repetition number.
+    pub repetitions: Vec<(u32, Stage)>,
+}
+
+/// A level that stands out, and the number that makes it so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turn {
+    /// The level.
+    pub level: Level,
+    /// The metric that decided.
+    pub metric: Metric,
+    /// Its value there (median over repetitions).
+    pub value: f64,
+}
+
+/// Requests and failures over all stages and repetitions that count.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Requests sent.
+    pub requests: u64,
+    /// Requests that failed; `None` when a document does not say.
+    pub failures: Option<u64>,
+    /// Failures by label, most frequent first.
+    pub by_label: Vec<Failure>,
+}
+
+impl Point {
+    /// A metric over the repetitions that have it.
+    pub fn spread(&self, metric: Metric) -> Option<Spread> {
+        Spread::of(self.repetitions.iter().filter_map(|(_, stage)| metric.of(stage)))
+    }
+
+    /// A metric's median over repetitions.
+    pub fn median(&self, metric: Metric) -> Option<f64> {
+        self.spread(metric).map(|spread| spread.median)
+    }
+
+    /// Whether the median inter-token latency says nothing in some repetition; see [`Stage::itl_is_chunked`].
+    pub fn itl_is_chunked(&self) -> bool {
+        self.repetitions.iter().any(|(_, stage)| stage.itl_is_chunked())
+    }
+}
+
+impl Series {
+    /// The point at a level.
+    pub fn at(&self, level: Level) -> Option<&Point> {
+        self.points.iter().find(|point| point.level.same(level))
+    }
+
+    /// The point at the highest level.
+    pub fn top(&self) -> Option<&Point> {
+        self.points.last()
+    }
+}
