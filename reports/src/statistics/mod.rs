@@ -1,6 +1,9 @@
 //! Percentiles, confidence intervals and tests; pure functions without random numbers.
 
+pub mod between_runs;
 mod percentile;
+pub mod quantile_error;
+pub mod significance;
 mod spread;
 
 pub use percentile::{median, percentile, percentile_of_sorted};
