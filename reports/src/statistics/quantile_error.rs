@@ -12,6 +12,8 @@ use std::collections::HashMap;
 
 use statrs::function::beta::beta_reg;
 
+use super::percentile_of_sorted;
+
 /// Requests that follow one another are taken for independent up to this lag-1 autocorrelation.
 pub const INDEPENDENCE_LIMIT: f64 = 0.2;
 
@@ -52,7 +54,7 @@ impl QuantileEstimator {
 
     /// The log quantiles at `probabilities` of log values given in the order in which the requests started.
     ///
-    /// Empty when there are fewer than two values. The values must be finite.
+    /// Empty when there are fewer than two values, or when one is not a number.
     pub fn estimate(&mut self, ordered_logs: &[f64], probabilities: &[f64]) -> Vec<LogQuantile> {
         let n = ordered_logs.len();
         if n < 2 {
@@ -65,11 +67,11 @@ impl QuantileEstimator {
         let dependent = lag_one_autocorrelation(ordered_logs) > INDEPENDENCE_LIMIT;
         let estimates = probabilities
             .iter()
-            .map(|&p| {
-                let log = quantile_of_sorted(&sorted, p);
+            .filter_map(|&p| {
+                let log = percentile_of_sorted(&sorted, p)?;
                 let independent = self.weights_for(n, p).standard_error(&sorted);
                 let widening = if dependent { block_inflation(ordered_logs, log, p) } else { 1.0 };
-                LogQuantile { log, se: independent * widening.sqrt(), blocked: dependent }
+                Some(LogQuantile { log, se: independent * widening.sqrt(), blocked: dependent })
             })
             .collect();
         self.sorted = sorted;
@@ -121,18 +123,6 @@ impl Weights {
         let mean = first / total;
         (second / total - mean * mean).max(0.0).sqrt()
     }
-}
-
-/// The quantile of sorted values by numpy's linear rule (type 7); NaN for an empty slice.
-#[must_use]
-pub fn quantile_of_sorted(sorted: &[f64], p: f64) -> f64 {
-    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
-    let position = last as f64 * p;
-    let lower = position.floor() as usize;
-    let fraction = position - position.floor();
-    let below = sorted[lower.min(last)];
-    let above = sorted[(lower + 1).min(last)];
-    below + fraction * (above - below)
 }
 
 /// Correlation of each value with its predecessor; 0 for constant or too few values.

@@ -43,14 +43,6 @@ fn the_error_agrees_with_the_spread_of_the_quantile_over_many_samples() {
 }
 
 #[test]
-fn the_quantile_follows_numpys_linear_rule() {
-    assert_eq!(quantile_of_sorted(&[1.0, 2.0, 3.0, 4.0], 0.5), 2.5);
-    assert!((quantile_of_sorted(&[1.0, 2.0, 3.0, 4.0], 0.9) - 3.7).abs() < 1e-12);
-    assert_eq!(quantile_of_sorted(&[7.0], 0.99), 7.0);
-    assert!(quantile_of_sorted(&[], 0.5).is_nan());
-}
-
-#[test]
 fn requests_that_depend_on_their_predecessors_widen_the_error() {
     let mut dependent = normals(7, 800);
     for i in 1..dependent.len() {
