@@ -37,6 +37,9 @@ pub enum Color {
 pub enum Verb {
     /// Print a shell completion script
     Completions(verbs::completions::Args),
+    /// Run the embedded model servers and routers
+    #[command(hide = true)]
+    Testbed(verbs::testbed::Args),
 }
 
 impl Verb {
@@ -44,6 +47,7 @@ impl Verb {
     pub fn run(self, context: &Context) -> anyhow::Result<Exit> {
         match self {
             Self::Completions(args) => verbs::completions::run(args, context),
+            Self::Testbed(args) => verbs::testbed::run(args, context),
         }
     }
 }

@@ -1,3 +1,4 @@
 //! One file a verb: its flags (`Args`) and what it does (`run`).
 
 pub mod completions;
+pub mod testbed;

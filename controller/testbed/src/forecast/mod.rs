@@ -1,0 +1,1 @@
+//! The virtual-time driver: a whole campaign in about a second.
