@@ -1,0 +1,1 @@
+//! The settings as a whole, against the real `config/` folder.
