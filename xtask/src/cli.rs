@@ -35,6 +35,12 @@ pub enum Color {
 /// One variant a verb; its file in `verbs/` holds its flags and its output.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// List the profiles that `--profile` accepts
+    Profiles(verbs::list::Args),
+    /// List the treatments that `--treatment` accepts
+    Treatments(verbs::list::Args),
+    /// List the scenarios that a cluster treatment may start from
+    Scenarios(verbs::list::Args),
     /// Print a shell completion script
     Completions(verbs::completions::Args),
     /// Run the embedded model servers and routers
@@ -46,6 +52,9 @@ impl Verb {
     /// Carries the verb out.
     pub fn run(self, context: &Context) -> anyhow::Result<Exit> {
         match self {
+            Self::Profiles(args) => verbs::list::profiles(args, context),
+            Self::Treatments(args) => verbs::list::treatments(args, context),
+            Self::Scenarios(args) => verbs::list::scenarios(args, context),
             Self::Completions(args) => verbs::completions::run(args, context),
             Self::Testbed(args) => verbs::testbed::run(args, context),
         }

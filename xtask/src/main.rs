@@ -3,6 +3,7 @@
 mod cli;
 mod context;
 mod exit;
+mod selection;
 mod verbs;
 
 use std::process::ExitCode;

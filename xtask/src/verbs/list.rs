@@ -67,7 +67,7 @@ fn print_table<const N: usize>(
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> anyhow::Result<Exit> {
     let mut table = Table::new();
-    table.load_preset(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header);
     for row in rows {
         table.add_row(row);

@@ -1,4 +1,5 @@
 //! One file a verb: its flags (`Args`) and what it does (`run`).
 
 pub mod completions;
+pub mod list;
 pub mod testbed;
