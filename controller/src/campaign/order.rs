@@ -2,19 +2,7 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
-/// How treatments are ordered within repetitions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TreatmentOrder {
-    /// The same order in every repetition.
-    #[default]
-    Fixed,
-    /// Repetition n starts at the nth treatment and wraps around, so that no treatment always runs first (coldest
-    /// machine) or last.
-    Rotated,
-}
+use crate::settings::Order;
 
 /// One treatment of one repetition: the unit that is run, published and resumed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,11 +20,14 @@ impl fmt::Display for Cell {
 }
 
 /// Every cell of a campaign in the order in which it runs: repetition by repetition.
-pub fn schedule(treatments: &[String], repetitions: u32, order: TreatmentOrder) -> Vec<Cell> {
+///
+/// In a rotated order repetition n starts at the nth treatment and wraps around, so that no treatment always runs first
+/// (on the coldest machine) or last.
+pub fn schedule(treatments: &[String], repetitions: u32, order: Order) -> Vec<Cell> {
     let mut cells = Vec::new();
     for repetition in 1..=repetitions {
         let mut row = treatments.to_vec();
-        if order == TreatmentOrder::Rotated && !row.is_empty() {
+        if order == Order::Rotated && !row.is_empty() {
             let start = (repetition as usize - 1) % row.len();
             row.rotate_left(start);
         }
@@ -49,7 +40,7 @@ pub fn schedule(treatments: &[String], repetitions: u32, order: TreatmentOrder) 
 mod tests {
     use super::*;
 
-    fn names(order: TreatmentOrder, repetitions: u32) -> Vec<String> {
+    fn names(order: Order, repetitions: u32) -> Vec<String> {
         let treatments = ["a", "b", "c"].map(str::to_owned);
         schedule(&treatments, repetitions, order)
             .into_iter()
@@ -59,18 +50,18 @@ mod tests {
 
     #[test]
     fn a_fixed_order_repeats_itself() {
-        assert_eq!(names(TreatmentOrder::Fixed, 2), ["a1", "b1", "c1", "a2", "b2", "c2"]);
+        assert_eq!(names(Order::Fixed, 2), ["a1", "b1", "c1", "a2", "b2", "c2"]);
     }
 
     #[test]
     fn a_rotated_order_gives_each_treatment_each_place_once() {
-        assert_eq!(names(TreatmentOrder::Rotated, 3), ["a1", "b1", "c1", "b2", "c2", "a2", "c3", "a3", "b3"]);
-        assert_eq!(names(TreatmentOrder::Rotated, 4)[9..], ["a4", "b4", "c4"]);
+        assert_eq!(names(Order::Rotated, 3), ["a1", "b1", "c1", "b2", "c2", "a2", "c3", "a3", "b3"]);
+        assert_eq!(names(Order::Rotated, 4)[9..], ["a4", "b4", "c4"]);
     }
 
     #[test]
     fn a_campaign_without_treatments_or_repetitions_has_nothing_to_run() {
-        assert!(schedule(&[], 3, TreatmentOrder::Rotated).is_empty());
-        assert!(names(TreatmentOrder::Fixed, 0).is_empty());
+        assert!(schedule(&[], 3, Order::Rotated).is_empty());
+        assert!(names(Order::Fixed, 0).is_empty());
     }
 }
