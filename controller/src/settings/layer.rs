@@ -1,5 +1,7 @@
 //! One layer of settings: values with their origins, read strictly.
 
+use std::fmt;
+
 use indexmap::IndexMap;
 use serde_yaml::Value;
 
@@ -11,8 +13,11 @@ use super::origin::Origin;
 use super::problem::Problem;
 use super::shape::show;
 
+/// What is printed in a secret's place.
+pub const HIDDEN: &str = "(hidden)";
+
 /// A value, and who gave it. `Value::Null` takes the value of lower layers away.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Given {
     /// In the form that [`Shape::check`](super::Shape::check) returns.
     pub value: Value,
@@ -21,8 +26,19 @@ pub struct Given {
 }
 
 /// Values by setting name; laying one layer over another replaces values whole.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Layer(IndexMap<&'static str, Given>);
+
+/// Secrets stay out of debug output, too.
+impl fmt::Debug for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |(name, given): (&'static str, &Given)| match key(name).is_some_and(Key::secret) {
+            true => (name, format!("{HIDDEN} ({})", given.origin)),
+            false => (name, format!("{} ({})", show(&given.value), given.origin)),
+        };
+        f.debug_map().entries(self.iter().map(shown)).finish()
+    }
+}
 
 impl Layer {
     /// The built-in defaults.

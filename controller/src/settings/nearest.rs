@@ -3,6 +3,9 @@
 /// At most this many suggestions.
 const MOST: usize = 3;
 
+/// How much further than the best suggestion another may be.
+const SLACK: usize = 2;
+
 /// The known names that `name` may have meant, best first; empty when none is close.
 ///
 /// Close is an optimal-string-alignment distance of at most a third of the longer name, or one name containing the other.
@@ -17,6 +20,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         })
         .collect();
     scored.sort_by_key(|(distance, _)| *distance);
+    let best = scored.first().map_or(0, |(distance, _)| *distance);
+    scored.retain(|(distance, candidate)| *distance <= best + SLACK || candidate.contains(name));
     scored.into_iter().take(MOST).map(|(_, candidate)| candidate).collect()
 }
 

@@ -7,7 +7,7 @@ use serde_yaml::{Mapping, Value};
 
 use super::environment::Environment;
 use super::keys::keys;
-use super::layer::{Layer, unread_variables};
+use super::layer::{HIDDEN, Layer, unread_variables};
 use super::origin::Origin;
 use super::problem::{Error, Problem};
 use super::provider::ProviderFile;
@@ -17,9 +17,6 @@ use super::treatment::Treatment;
 use super::tree::ConfigTree;
 use super::typed::Settings;
 use super::{check, derive};
-
-/// What is printed in a secret's place.
-pub(super) const HIDDEN: &str = "(hidden)";
 
 /// The profile used when none is named.
 const DEFAULT_PROFILE: &str = "quick";

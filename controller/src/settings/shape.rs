@@ -61,7 +61,11 @@ impl Shape {
             Self::Words => words(text).map(Value::from).collect::<Vec<_>>().into(),
             Self::Stages => words(text).map(Value::from).collect::<Vec<_>>().into(),
         };
-        self.check(value)
+        // The complaint quotes what was typed, not what was made of it.
+        self.check(value).map_err(|reason| match self {
+            Self::Stages | Self::Ratio => reason,
+            _ => self.expected(text),
+        })
     }
 
     /// Checks a value and brings it into the one form that the typed settings are read from.
@@ -93,7 +97,7 @@ impl Shape {
     }
 
     fn expected(self, got: &str) -> String {
-        format!("`{got}` is not a {}", self.words())
+        format!("`{got}` is not usable: expected {}", self.words())
     }
 }
 
@@ -135,6 +139,9 @@ fn stages(items: Vec<Value>) -> Result<Value, String> {
             if !(value.is_finite() && value > 0.0) {
                 return Err(format!("stage {index}: the {name} is {value}, but must be above 0"));
             }
+        }
+        if stage.duration.fract() != 0.0 {
+            return Err(format!("stage {index}: the duration is {}, but must be whole seconds", stage.duration));
         }
         if stage.planned() == 0 {
             return Err(format!("stage {index}: {stage} plans no request (rate x duration is below 1)"));
@@ -181,6 +188,7 @@ mod tests {
             ("0x10", "the rate is 0"),
             ("4x-3", "the duration is -3"),
             ("0.1x2", "plans no request"),
+            ("4x1.5", "whole seconds"),
             ("96x1w", "nothing would be measured"),
             ("infx2", "the rate is inf"),
         ] {

@@ -2,6 +2,8 @@
 
 mod cluster;
 
+use testbed::config::{Hardware, Policy};
+
 use super::layer::Layer;
 use super::problem::{Error, Problem};
 use super::provider::Place;
@@ -174,11 +176,7 @@ fn workload(tree: &ConfigTree, resolved: &Resolved, problems: &mut Vec<Problem>)
 
 fn template(tree: &ConfigTree, resolved: &Resolved, problems: &mut Vec<Problem>) -> Result<(), Error> {
     let origin = resolved.origin("workload.template").map(ToString::to_string).unwrap_or_default();
-    match tree.workload_template(&resolved.settings.workload.template, origin) {
-        Err(Error::Problems(found)) => problems.extend(found),
-        Err(error) => return Err(error),
-        Ok(_) => {}
-    }
+    named(tree.workload_template(&resolved.settings.workload.template, origin), problems)?;
     Ok(())
 }
 
@@ -208,14 +206,25 @@ fn report(resolved: &Resolved, problems: &mut Vec<Problem>) {
 fn routing(tree: &ConfigTree, resolved: &Resolved, problems: &mut Vec<Problem>) -> Result<(), Error> {
     let policy = &resolved.settings.routing.policy;
     let origin = resolved.origin("routing.policy").map(ToString::to_string).unwrap_or_default();
-    named(tree.find("routing policy", "routing", policy, origin), problems)
+    named(tree.find("routing policy", "routing", policy, origin), problems)?;
+    Ok(())
 }
 
+/// The testbed's own parsers read what it will be given, so that no unknown plugin is found after a campaign has begun.
 fn local(tree: &ConfigTree, resolved: &Resolved, problems: &mut Vec<Problem>) -> Result<(), Error> {
-    let hardware = &resolved.settings.testbed.hardware;
+    let testbed = &resolved.settings.testbed;
     let origin = resolved.origin("testbed.hardware").map(ToString::to_string).unwrap_or_default();
-    named(tree.find("hardware", "hardware", hardware, origin), problems)?;
-    if let Some(binary) = resolved.settings.testbed.agentgateway.as_ref().filter(|binary| !binary.is_file()) {
+    if let Some(path) = named(tree.find("hardware", "hardware", &testbed.hardware, origin), problems)? {
+        let policy = tree.path("routing").join(format!("{}.yaml", resolved.settings.routing.policy));
+        let read = Hardware::read(&path).and_then(|hardware| match policy.is_file() {
+            true => Policy::read(&policy, &hardware.plugin_defaults).map(drop),
+            false => Ok(()),
+        });
+        if let Err(error) = read {
+            problems.push(Problem::new(error.to_string(), "mend the file: the testbed cannot run it"));
+        }
+    }
+    if let Some(binary) = testbed.agentgateway.as_ref().filter(|binary| !binary.is_file()) {
         problems.push(Problem::new(
             format!("{} is not there{}", binary.display(), from(resolved, "testbed.agentgateway")),
             "give the path of the agentgateway program, or leave testbed.agentgateway out",
@@ -224,13 +233,13 @@ fn local(tree: &ConfigTree, resolved: &Resolved, problems: &mut Vec<Problem>) ->
     Ok(())
 }
 
-/// Keeps what is wrong with a name; other errors end the check.
-fn named<T>(found: Result<T, Error>, problems: &mut Vec<Problem>) -> Result<(), Error> {
+/// What a name stands for; a wrong name is kept as a problem, other errors end the check.
+fn named<T>(found: Result<T, Error>, problems: &mut Vec<Problem>) -> Result<Option<T>, Error> {
     match found {
-        Ok(_) => Ok(()),
+        Ok(value) => Ok(Some(value)),
         Err(Error::Problems(found)) => {
             problems.extend(found);
-            Ok(())
+            Ok(None)
         }
         Err(error) => Err(error),
     }

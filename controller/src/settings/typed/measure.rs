@@ -32,7 +32,7 @@ pub struct Secrets {
 
 /// Says that a secret is there, never what it is.
 fn masked<S: Serializer>(secret: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
-    secret.as_ref().map(|_| super::super::resolve::HIDDEN).serialize(serializer)
+    secret.as_ref().map(|_| crate::settings::layer::HIDDEN).serialize(serializer)
 }
 
 /// What makes a measurement invalid, and the service level.
