@@ -1,4 +1,13 @@
 //! Documents over one comparison model: Markdown, CSV, JSON, SVG, HTML.
 
 pub mod chart;
+pub mod charts;
+pub mod html;
+pub mod markdown;
+pub mod page;
+pub mod templates;
 pub mod text;
+pub mod values;
+
+#[cfg(test)]
+mod fixture;

@@ -8,7 +8,7 @@ pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     let decimals = match magnitude {
         _ if !value.is_finite() => return ABSENT.to_owned(),
-        m if m == 0.0 => 0,
+        0.0 => 0,
         m if m >= 99.95 => 0,
         m if m >= 9.995 => 1,
         m if m >= 0.9995 => 2,
@@ -69,7 +69,9 @@ pub fn xml(text: &str) -> String {
 /// Text for Markdown, in running text and in table cells: renders as itself, on one line, whatever it holds.
 pub fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
+    let mut characters = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(character) = characters.next() {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -82,10 +84,15 @@ pub fn markdown(text: &str) -> String {
                 out.push('\\');
                 out.push(character);
             }
+            // Inside a word an underscore is no emphasis.
+            '_' if before.is_alphanumeric() && characters.peek().is_some_and(|next| next.is_alphanumeric()) => {
+                out.push('_')
+            }
             '_' => out.push_str("\\_"),
             c if c.is_control() || c == '\u{2028}' || c == '\u{2029}' => out.push(' '),
             c => out.push(c),
         }
+        before = character;
     }
     out
 }

@@ -12,8 +12,8 @@ mod theme;
 #[cfg(test)]
 mod tests;
 
-pub use scale::{Scale, choose_scale};
-pub use svg::draw;
+pub use scale::{Scale, choose_scale, choose_x_scale};
+pub use svg::{draw, draw_inline};
 pub use theme::{DARK, LIGHT, MARKERS, Marker, css};
 
 /// One chart: everything the writer needs, already in the units that are shown.

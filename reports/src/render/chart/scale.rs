@@ -1,6 +1,6 @@
 //! Axis scales: when logarithmic, where ticks go, how a value becomes a position.
 
-use super::Series;
+use super::{Point, Series};
 
 /// How an axis maps values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +16,20 @@ const HIDDEN_SHARE: f64 = 0.1;
 
 /// Logarithmic when a linear axis would press one line flat against zero, and every value can be shown.
 pub fn choose_scale(series: &[Series]) -> Scale {
-    let values = || series.iter().flat_map(|series| &series.points).filter_map(|point| point.y);
-    if values().any(|value| value <= 0.0) {
+    by_tops(series, |point| point.y)
+}
+
+/// As [`choose_scale`], for the horizontal axis.
+pub fn choose_x_scale(series: &[Series]) -> Scale {
+    by_tops(series, |point| point.x)
+}
+
+fn by_tops(series: &[Series], coordinate: impl Fn(&Point) -> Option<f64>) -> Scale {
+    let values = |series: &Series| series.points.iter().filter_map(&coordinate).collect::<Vec<f64>>();
+    if series.iter().flat_map(values).any(|value| value <= 0.0) {
         return Scale::Linear;
     }
-    let tops = series.iter().filter_map(|series| series.points.iter().filter_map(|point| point.y).reduce(f64::max));
+    let tops = series.iter().filter_map(|series| values(series).into_iter().reduce(f64::max));
     let (lowest, highest) = tops.fold((f64::INFINITY, 0.0_f64), |(low, high), top| (low.min(top), high.max(top)));
     if lowest < HIDDEN_SHARE * highest { Scale::Log } else { Scale::Linear }
 }

@@ -17,6 +17,19 @@ const MARK: f64 = 4.2;
 
 /// Draws `chart` as a complete SVG document: light by its attributes, dark where the viewer prefers it.
 pub fn draw(chart: &Chart) -> String {
+    let (body, height) = body(chart);
+    let style = format!("<style>@media screen and (prefers-color-scheme: dark){{{}}}</style>\n", css(&DARK, ""));
+    let font = "font-family=\"Inter, system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif\"";
+    document(chart, &format!("xmlns=\"http://www.w3.org/2000/svg\" {font}"), &style, &body, height)
+}
+
+/// Draws `chart` for an HTML document that has the style rules of [`css`] and a font of its own.
+pub fn draw_inline(chart: &Chart) -> String {
+    let (body, height) = body(chart);
+    document(chart, "", "", &body, height)
+}
+
+fn body(chart: &Chart) -> (String, f64) {
     let mut canvas = Canvas::default();
     let top = canvas.head(chart);
     let plot = Plot::new(chart, top);
@@ -32,22 +45,19 @@ pub fn draw(chart: &Chart) -> String {
         plot.line(series, &mut canvas);
     }
     plot.last_values(chart, &mut canvas);
-    let bottom = canvas.foot(chart, plot.bottom() + 56.0);
-    document(chart, &canvas.body, bottom)
+    let height = canvas.foot(chart, plot.bottom() + 60.0);
+    (canvas.body, height)
 }
 
-fn document(chart: &Chart, body: &str, height: f64) -> String {
+fn document(chart: &Chart, attributes: &str, style: &str, body: &str, height: f64) -> String {
     let (id, width, height) = (xml(&chart.id), c(WIDTH), c(height.ceil()));
     let description = xml(&description(chart));
     format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         role=\"img\" aria-labelledby=\"{id}-title {id}-description\" \
-         font-family=\"Inter, system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif\">\n\
-         <title id=\"{id}-title\">{}</title>\n<desc id=\"{id}-description\">{description}</desc>\n\
-         <style>@media (prefers-color-scheme: dark){{{}}}</style>\n\
+        "<svg {attributes} viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
+         aria-labelledby=\"{id}-title {id}-description\">\n<title id=\"{id}-title\">{}</title>\n\
+         <desc id=\"{id}-description\">{description}</desc>\n{style}\
          <rect class=\"paper\" width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n{body}</svg>\n",
         xml(&chart.title),
-        css(&DARK, ""),
         LIGHT.paper
     )
 }
@@ -68,6 +78,23 @@ fn description(chart: &Chart) -> String {
     words.join(" ")
 }
 
+/// How a text looks.
+struct Style<'a> {
+    size: f64,
+    class: &'a str,
+    fill: &'static str,
+}
+
+/// Main text of this size.
+fn ink(size: f64) -> Style<'static> {
+    Style { size, class: "ink", fill: LIGHT.ink }
+}
+
+/// Secondary text of this size.
+fn muted(size: f64) -> Style<'static> {
+    Style { size, class: "muted", fill: LIGHT.muted }
+}
+
 #[derive(Default)]
 struct Canvas {
     body: String,
@@ -79,12 +106,14 @@ impl Canvas {
         self.body.push('\n');
     }
 
-    fn text(&mut self, x: f64, y: f64, size: f64, class: &str, fill: &str, rest: &str, text: &str) {
+    /// Text at (`x`, `y`); `rest` is further attributes.
+    fn text(&mut self, (x, y): (f64, f64), style: &Style, rest: &str, text: &str) {
+        let Style { size, class, fill } = style;
         self.push(&format!(
             "<text class=\"{class}\" x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{fill}\"{rest}>{}</text>",
             c(x),
             c(y),
-            c(size),
+            c(*size),
             xml(text)
         ));
     }
@@ -95,14 +124,14 @@ impl Canvas {
         let stamp = if chart.simulated { "SIMULATED" } else { "" };
         let stamp_room = text_width(stamp, FOOTER) + 24.0;
         let title = fitted(&chart.title, TITLE, WIDTH - 2.0 * MARGIN - stamp_room);
-        self.text(MARGIN, y, TITLE, "ink", LIGHT.ink, " font-weight=\"600\"", &title);
+        self.text((MARGIN, y), &ink(TITLE), " font-weight=\"600\"", &title);
         if chart.simulated {
             let rest = " text-anchor=\"end\" letter-spacing=\"0.8\"";
-            self.text(WIDTH - MARGIN, y - 1.0, FOOTER, "muted", LIGHT.muted, rest, stamp);
+            self.text((WIDTH - MARGIN, y - 1.0), &muted(FOOTER), rest, stamp);
         }
         for line in wrap(&chart.subtitle, SUBTITLE, WIDTH - 2.0 * MARGIN) {
             y += 18.0;
-            self.text(MARGIN, y, SUBTITLE, "muted", LIGHT.muted, "", &line);
+            self.text((MARGIN, y), &muted(SUBTITLE), "", &line);
         }
         y += 26.0;
         let mut x = MARGIN + 2.0;
@@ -122,7 +151,7 @@ impl Canvas {
                 k = slot % LIGHT.series.len(),
             ));
             self.mark(slot, x + 11.0, y - 4.0, "");
-            self.text(x + 30.0, y, LEGEND, "ink", LIGHT.ink, "", &name);
+            self.text((x + 30.0, y), &ink(LEGEND), "", &name);
             x += width;
         }
         y + 20.0
@@ -147,7 +176,7 @@ impl Canvas {
     fn foot(&mut self, chart: &Chart, mut y: f64) -> f64 {
         for text in &chart.footer {
             for line in wrap(text, FOOTER, WIDTH - 2.0 * MARGIN) {
-                self.text(MARGIN, y, FOOTER, "muted", LIGHT.muted, "", &line);
+                self.text((MARGIN, y), &muted(FOOTER), "", &line);
                 y += 15.0;
             }
         }
@@ -203,7 +232,7 @@ impl Plot {
                 c(PLOT_WIDTH),
                 LIGHT.grid
             ));
-            canvas.text(LEFT - 8.0, y + 4.0, TICK, "muted", LIGHT.muted, " text-anchor=\"end\"", &plain(*tick));
+            canvas.text((LEFT - 8.0, y + 4.0), &muted(TICK), " text-anchor=\"end\"", &plain(*tick));
         }
         let (left, bottom) = (c(LEFT), c(self.bottom()));
         canvas.push(&format!(
@@ -215,25 +244,18 @@ impl Plot {
             let Some(x) = self.place_x(*tick) else { continue };
             canvas.push(&format!("<path class=\"axis\" d=\"M{} {bottom}v5\" stroke=\"{}\"/>", c(x), LIGHT.muted));
             let anchor = " text-anchor=\"middle\"";
-            canvas.text(x, self.bottom() + 18.0, TICK, "muted", LIGHT.muted, anchor, &plain(*tick));
+            canvas.text((x, self.bottom() + 18.0), &muted(TICK), anchor, &plain(*tick));
         }
         let scaled = |axis: &super::Axis| match axis.scale {
             Scale::Linear => axis.label.clone(),
             Scale::Log => format!("{}, log scale", axis.label),
         };
         let middle = " text-anchor=\"middle\"";
-        canvas.text(
-            LEFT + PLOT_WIDTH / 2.0,
-            self.bottom() + 37.0,
-            TICK,
-            "muted",
-            LIGHT.muted,
-            middle,
-            &scaled(&chart.x),
-        );
+        let x_middle = LEFT + PLOT_WIDTH / 2.0;
+        canvas.text((x_middle, self.bottom() + 37.0), &muted(TICK), middle, &scaled(&chart.x));
         let (x, y) = (16.0, self.top + PLOT_HEIGHT / 2.0);
         let turned = format!(" text-anchor=\"middle\" transform=\"rotate(-90 {} {})\"", c(x), c(y));
-        canvas.text(x, y, TICK, "muted", LIGHT.muted, &turned, &scaled(&chart.y));
+        canvas.text((x, y), &muted(TICK), &turned, &scaled(&chart.y));
     }
 
     /// The line y = x, as far as both axes show it.
@@ -251,7 +273,7 @@ impl Plot {
         ));
         let beyond = x2 + text_width(name, FOOTER) > LEFT + PLOT_WIDTH;
         let (anchor, dx) = if beyond { (" text-anchor=\"end\"", -8.0) } else { ("", 8.0) };
-        canvas.text(x2 + dx, y2 + 10.0, FOOTER, "muted", LIGHT.muted, anchor, name);
+        canvas.text((x2 + dx, y2 + 10.0), &muted(FOOTER), anchor, name);
     }
 
     /// Runs of consecutive points that can be shown; a gap ends a run.
@@ -335,7 +357,8 @@ impl Plot {
         let heights = spread_out(&wanted, 14.0, self.top + 2.0, self.bottom() - 2.0);
         for ((slot, value, x, _), y) in labels.into_iter().zip(heights) {
             let class = format!("f{}", slot % LIGHT.series.len());
-            canvas.text(x + 9.0, y + 4.0, TICK, &class, colour(slot), " font-weight=\"600\"", &number(value));
+            let style = Style { size: TICK, class: &class, fill: colour(slot) };
+            canvas.text((x + 9.0, y + 4.0), &style, " font-weight=\"600\"", &number(value));
         }
     }
 }

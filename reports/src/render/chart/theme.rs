@@ -5,12 +5,19 @@ use std::fmt::Write;
 /// A marker's shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {
+    /// A disc.
     Circle,
+    /// A square.
     Square,
+    /// A triangle pointing up.
     Up,
+    /// A square on its corner.
     Diamond,
+    /// A triangle pointing down.
     Down,
+    /// A plus sign.
     Cross,
+    /// A circle, not filled.
     Ring,
 }
 
@@ -21,9 +28,13 @@ pub const MARKERS: [Marker; 7] =
 /// Colours of the surface and of the series.
 #[derive(Clone, Copy, Debug)]
 pub struct Theme {
+    /// Behind everything.
     pub paper: &'static str,
+    /// Titles and names.
     pub ink: &'static str,
+    /// Everything else that is read.
     pub muted: &'static str,
+    /// Grid lines.
     pub grid: &'static str,
     /// By slot. The baseline is neutral; the rest follow Okabe and Ito, darkened until text in them has contrast 4.5.
     pub series: [&'static str; 7],
@@ -57,7 +68,7 @@ pub fn css(theme: &Theme, prefix: &str) -> String {
     for (slot, colour) in theme.series.iter().enumerate() {
         // Writing to a String cannot fail.
         let written = write!(rules, "{prefix}.s{slot}{{stroke:{colour}}}{prefix}.f{slot}{{fill:{colour}}}");
-        debug_assert!(written.is_ok());
+        debug_assert!(written.is_ok(), "a String takes all text");
     }
     rules
 }

@@ -1,0 +1,201 @@
+//! What a page says, in words and numbers ready to print; Markdown and HTML differ only in how they print it.
+
+mod evidence;
+mod facts;
+mod rows;
+mod summary;
+
+use serde::Serialize;
+
+use crate::campaign::Campaign;
+use crate::compare::{Comparison, Series};
+
+use super::chart::Chart;
+use super::charts::{Drawn, FIGURES, charts};
+
+pub use evidence::Link;
+pub use facts::Fact;
+pub use rows::LevelRows;
+pub use summary::{Cell, Summary, SummaryRow};
+
+/// All that a report speaks about: treatments with their colours, comparisons, the campaign behind them.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    /// Where the numbers come from.
+    pub campaign: &'a Campaign,
+    /// Baselines first, each once, with the slot that it keeps on every page.
+    pub treatments: Vec<Drawn<'a>>,
+    /// The comparisons, in the order in which they were asked for.
+    pub comparisons: &'a [Comparison],
+}
+
+/// A chart's place on a page.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChartView {
+    /// File stem.
+    pub id: String,
+    /// Heading.
+    pub title: String,
+    /// How to read it.
+    pub reading: String,
+    /// What it shows; empty when the chart says all itself.
+    pub shows: String,
+    /// What must not be read into it.
+    pub hides: String,
+}
+
+/// A page: one comparison, or the campaign.
+#[derive(Clone, Debug, Serialize)]
+pub struct Page {
+    /// Heading.
+    pub title: String,
+    /// The campaign's name.
+    pub campaign_id: String,
+    /// Whether the testbed measured; said in the first lines.
+    pub simulated: bool,
+    /// One line: model, hardware, load generator, repetitions.
+    pub subject: String,
+    /// The treatments' names, baseline first.
+    pub treatments: Vec<String>,
+    /// One table for each baseline.
+    pub summaries: Vec<Summary>,
+    /// Sentences on peak, knee, saturation and limits.
+    pub turns: Vec<String>,
+    /// What the numbers can and cannot tell.
+    pub notes: Vec<String>,
+    /// Charts in order.
+    pub charts: Vec<ChartView>,
+    /// The table of all rates.
+    pub levels: LevelRows,
+    /// How to read ITL here; `None` where it was not measured.
+    pub itl: Option<String>,
+    /// Failures by treatment and label.
+    pub failures: Vec<summary::FailureRow>,
+    /// Whether any request failed or may have failed.
+    pub any_failure: bool,
+    /// Identity of the campaign: what must match for runs to be comparable.
+    pub configuration: Vec<Fact>,
+    /// What was deployed, by treatment.
+    pub deployed: Vec<Fact>,
+    /// How the campaign came about.
+    pub provenance: Vec<Fact>,
+    /// Evidence folders, linked where the link resolves.
+    pub evidence: Vec<Link>,
+    /// Pages of single comparisons, from the campaign's page.
+    pub comparisons: Vec<Link>,
+}
+
+impl<'a> Report<'a> {
+    /// A report over `comparisons`, and over `alone`: treatments that are in none of them.
+    pub fn new(campaign: &'a Campaign, comparisons: &'a [Comparison], alone: &'a [Series]) -> Self {
+        let baselines = comparisons.iter().map(|comparison| &comparison.baseline);
+        let candidates = comparisons.iter().map(|comparison| &comparison.candidate);
+        let mut treatments: Vec<Drawn> = Vec::new();
+        for treatment in baselines.chain(candidates).chain(alone) {
+            if treatments.iter().all(|drawn| drawn.treatment.name != treatment.name) {
+                treatments.push(Drawn { treatment, slot: treatments.len() });
+            }
+        }
+        Self { campaign, treatments, comparisons }
+    }
+
+    /// The treatments of one comparison, in the campaign's colours.
+    pub fn drawn(&self, comparison: &'a Comparison) -> Vec<Drawn<'a>> {
+        let slot = |name: &str| {
+            self.treatments.iter().find(|drawn| drawn.treatment.name == name).map_or(0, |drawn| drawn.slot)
+        };
+        [&comparison.baseline, &comparison.candidate]
+            .map(|treatment| Drawn { treatment, slot: slot(&treatment.name) })
+            .to_vec()
+    }
+
+    /// Whether any of the report's treatments ran on simulated components.
+    pub fn simulated(&self) -> bool {
+        self.treatments.iter().any(|drawn| drawn.treatment.stack.is_simulated())
+    }
+
+    /// The charts of the campaign's page.
+    pub fn charts(&self) -> Vec<Chart> {
+        charts(&self.treatments, &self.campaign.manifest.campaign_id, self.simulated())
+    }
+
+    /// The charts of one comparison's page.
+    pub fn comparison_charts(&self, comparison: &'a Comparison) -> Vec<Chart> {
+        charts(&self.drawn(comparison), &comparison.campaign_id, comparison.simulated)
+    }
+
+    /// The page over all treatments.
+    pub fn campaign_page(&self, charts: &[Chart], place: &evidence::Place) -> Page {
+        let comparisons: Vec<&Comparison> = self.comparisons.iter().collect();
+        let title = match self.treatments.as_slice() {
+            [only] => only.treatment.display_name.clone(),
+            _ => format!("Benchmark {}", self.campaign.manifest.campaign_id),
+        };
+        let links = self.comparisons.iter().map(|comparison| Link {
+            label: format!("{} against {}", comparison.candidate.display_name, comparison.baseline.display_name),
+            href: format!("{}/README.md", evidence::encoded(&folder(comparison))),
+        });
+        let mut page = self.page(title, &self.treatments, &comparisons, charts, place);
+        page.comparisons = links.collect();
+        page
+    }
+
+    /// The page of one comparison.
+    pub fn comparison_page(&self, comparison: &'a Comparison, charts: &[Chart], place: &evidence::Place) -> Page {
+        let title = format!("{} against {}", comparison.candidate.display_name, comparison.baseline.display_name);
+        self.page(title, &self.drawn(comparison), &[comparison], charts, place)
+    }
+
+    fn page(
+        &self,
+        title: String,
+        drawn: &[Drawn],
+        comparisons: &[&Comparison],
+        charts: &[Chart],
+        place: &evidence::Place,
+    ) -> Page {
+        let treatments: Vec<&Series> = drawn.iter().map(|drawn| drawn.treatment).collect();
+        let failures = summary::failures(&treatments);
+        let failed = |treatment: &&Series| treatment.totals.failures.is_none_or(|failures| failures > 0);
+        Page {
+            title,
+            campaign_id: self.campaign.manifest.campaign_id.clone(),
+            simulated: treatments.iter().any(|treatment| treatment.stack.is_simulated()),
+            subject: facts::subject(self.campaign, &treatments),
+            treatments: treatments.iter().map(|treatment| treatment.display_name.clone()).collect(),
+            summaries: summary::summaries(&treatments, comparisons),
+            turns: treatments.iter().flat_map(|treatment| facts::turns(treatment)).collect(),
+            notes: facts::notes(self.campaign, &treatments, comparisons),
+            charts: charts.iter().map(chart_view).collect(),
+            levels: rows::rows(&treatments, comparisons),
+            itl: facts::itl(&treatments, comparisons),
+            any_failure: treatments.iter().any(failed),
+            failures,
+            configuration: facts::flattened(&self.campaign.manifest.identity),
+            deployed: facts::deployed(&treatments),
+            provenance: self.campaign.manifest.provenance.as_ref().map_or_else(Vec::new, facts::flattened),
+            evidence: evidence::links(self.campaign, &treatments, place),
+            comparisons: Vec::new(),
+        }
+    }
+}
+
+pub use evidence::Place;
+
+/// The folder of one comparison's documents.
+pub fn folder(comparison: &Comparison) -> String {
+    format!("{}-vs-{}", comparison.baseline.name, comparison.candidate.name)
+}
+
+/// What a page says about a chart.
+pub(super) fn chart_view(chart: &Chart) -> ChartView {
+    let figure = FIGURES.iter().find(|figure| figure.id == chart.id);
+    ChartView {
+        id: chart.id.clone(),
+        title: chart.title.clone(),
+        reading: chart.subtitle.clone(),
+        shows: figure
+            .map_or_else(|| chart.footer.first().cloned().unwrap_or_default(), |figure| figure.shows.to_owned()),
+        hides: figure.map_or_else(String::new, |figure| figure.hides.to_owned()),
+    }
+}
