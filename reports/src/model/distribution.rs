@@ -103,4 +103,43 @@ impl Distribution {
             max: by(self.max),
         }
     }
+
+    /// Checks that every number is finite and, unless `signed`, not negative, that percentiles ascend, and that the mean
+    /// lies between the extremes. The error names the field.
+    pub fn check(&self, signed: bool) -> Result<(), String> {
+        let percentiles = self.percentiles();
+        let named = percentiles.iter().map(|percentile| (percentile.name, percentile.value));
+        for (name, value) in [("mean", self.mean), ("stddev", self.stddev)].into_iter().chain(named) {
+            let Some(value) = value else { continue };
+            if !value.is_finite() {
+                return Err(format!("{name} is {value}"));
+            }
+            if value < 0.0 && (!signed || name == "stddev") {
+                return Err(format!("{name} is negative ({value})"));
+            }
+        }
+        let mut known = percentiles.iter().filter_map(|percentile| Some((percentile.name, percentile.value?)));
+        if let Some(mut before) = known.next() {
+            for next in known {
+                if next.1 < before.1 - tolerance(before.1) {
+                    return Err(format!("{} ({}) is below {} ({})", next.0, next.1, before.0, before.1));
+                }
+                before = next;
+            }
+        }
+        match (self.min, self.mean, self.max) {
+            (Some(min), Some(mean), _) if mean < min - tolerance(min) => {
+                Err(format!("mean ({mean}) is below min ({min})"))
+            }
+            (_, Some(mean), Some(max)) if mean > max + tolerance(max) => {
+                Err(format!("mean ({mean}) is above max ({max})"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What floating-point sums and interpolation may differ by.
+fn tolerance(value: f64) -> f64 {
+    1e-9 * value.abs() + 1e-12
 }
