@@ -1,1 +1,61 @@
 //! Benchmark Report v0.2 and v0.2.1 documents: types, reading, writing, and the converter from native files.
+//!
+//! One document describes one stage of one repetition: the run, the stack, the load, and the results. The format is
+//! llm-d-benchmark's; v0.2.1 only adds fields to v0.2.
+
+mod convert;
+mod emit;
+mod names;
+mod read;
+mod schema;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+pub use convert::{Context, Converted, Part, convert};
+pub use names::{Version, file_name, parse_file_name};
+pub use read::{Report, parse, read};
+
+use crate::{files, native, yaml};
+
+/// Why a document could not be used or made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file could not be read.
+    #[error(transparent)]
+    File(#[from] files::Error),
+    /// The text is not YAML of the format's shape; the message names field, line and column.
+    #[error("{path}: {source}", path = path.display())]
+    Syntax {
+        /// The document.
+        path: PathBuf,
+        /// What the parser found, and where.
+        source: serde_yaml::Error,
+    },
+    /// A version that is not understood.
+    #[error("{path}: Benchmark Report version {found:?} is not understood; 0.2 and 0.2.1 are", path = path.display())]
+    Version {
+        /// The document.
+        path: PathBuf,
+        /// Its version.
+        found: String,
+    },
+    /// A value that cannot be meant.
+    #[error("{path}: {field}: {what}", path = path.display())]
+    Value {
+        /// The document.
+        path: PathBuf,
+        /// The value's place.
+        field: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Native files could not be read.
+    #[error(transparent)]
+    Native(#[from] native::Error),
+    /// The document cannot be written.
+    #[error(transparent)]
+    Emit(#[from] yaml::Error),
+}

@@ -10,7 +10,7 @@ mod stage;
 pub use distribution::{Distribution, Percentile};
 pub use metric::{Better, Metric, Quantity, Statistic};
 pub use stack::{Accelerator, Component, Parallelism, Stack};
-pub use stage::{Failure, Harness, Latency, Level, Load, Requests, Sequence, Stage, Throughput, Workload};
+pub use stage::{Failure, Harness, Latency, Level, Load, Prefix, Requests, Sequence, Stage, Throughput, Workload};
 
 #[cfg(test)]
 mod tests;

@@ -123,25 +123,36 @@ pub struct Harness {
 /// What was sent, as far as documents describe it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Workload {
-    /// Hash of the whole workload configuration.
+    /// Hash of the workload's configuration.
     pub cfg_id: Option<String>,
     /// `random`, `sampled` or `unknown`.
     pub source: Option<String>,
-    /// Input tokens a request.
+    /// Input tokens a request; measured where the configuration does not fix it.
     pub input: Option<Sequence>,
-    /// Output tokens a request.
+    /// Output tokens a request; measured where the configuration does not fix it.
     pub output: Option<Sequence>,
-    /// Seed of the arrivals and data, where the configuration fixes one.
-    pub seed: Option<u64>,
+    /// The prefixes that requests share.
+    pub prefix: Option<Prefix>,
 }
 
-/// A planned sequence length.
+/// A sequence length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sequence {
     /// `fixed`, `gaussian`, `uniform` or `other`.
     pub distribution: String,
     /// Primary value, in tokens.
     pub value: f64,
+}
+
+/// Shared prefixes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Prefix {
+    /// Tokens of a prefix.
+    pub tokens: Option<f64>,
+    /// Groups of requests, each with its prefix.
+    pub groups: Option<u64>,
+    /// Different prompts in a group.
+    pub prompts_per_group: Option<u64>,
 }
 
 impl Stage {

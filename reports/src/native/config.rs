@@ -96,9 +96,9 @@ impl Config {
         let shape = |key| if varied(key) { "other" } else { "fixed" }.to_owned();
         DataShape {
             kind,
-            input: prefix.zip(question).map(|(prefix, question)| {
-                (shape("question_distribution"), (prefix + question) as f64)
-            }),
+            input: prefix
+                .zip(question)
+                .map(|(prefix, question)| (shape("question_distribution"), (prefix + question) as f64)),
             output: self.count(&path("output_len")).map(|tokens| (shape("output_distribution"), tokens as f64)),
             prefix,
             groups: either("num_unique_system_prompts", "num_groups"),

@@ -86,7 +86,8 @@ impl Results {
         if files.is_empty() {
             return Err(Error::NoStages { dir: dir.into() });
         }
-        let stages = files.into_iter().map(|(number, path)| StageFile::read(&path, number)).collect::<Result<_, _>>()?;
+        let stages =
+            files.into_iter().map(|(number, path)| StageFile::read(&path, number)).collect::<Result<_, _>>()?;
         Ok(Self { dir: dir.into(), config, stages })
     }
 }

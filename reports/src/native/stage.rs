@@ -125,9 +125,11 @@ impl StageFile {
         let text = files::read_text(path, files::DOCUMENT_LIMIT)?;
         let summary: Summary =
             serde_json::from_str(&text).map_err(|source| Error::Json { path: path.into(), source })?;
-        let stage = summary
-            .stage(number)
-            .map_err(|(field, what)| Error::Value { path: path.into(), field: field.into(), what })?;
+        let stage = summary.stage(number).map_err(|(field, what)| Error::Value {
+            path: path.into(),
+            field: field.into(),
+            what,
+        })?;
         Ok(Self { path: path.into(), stage })
     }
 }
@@ -205,7 +207,9 @@ impl Summary {
 
     fn throughput(&self) -> Result<Throughput, Wrong> {
         let seconds = number("benchmark_time_seconds", self.benchmark_time_seconds)?.filter(|&seconds| seconds > 0.0);
-        let Some(rates) = &self.successes.throughput else { return Ok(Throughput { seconds, ..Throughput::default() }) };
+        let Some(rates) = &self.successes.throughput else {
+            return Ok(Throughput { seconds, ..Throughput::default() });
+        };
         Ok(Throughput {
             input_tokens: number("successes.throughput.input_tokens_per_sec", rates.input_tokens_per_sec)?,
             input_tokens_derived: false,
@@ -218,7 +222,8 @@ impl Summary {
 
     fn labels(&self) -> Vec<Failure> {
         let labels = self.failures.by_label.iter();
-        let mut labels: Vec<_> = labels.map(|(label, entry)| Failure { label: label.clone(), count: entry.count }).collect();
+        let mut labels: Vec<_> =
+            labels.map(|(label, entry)| Failure { label: label.clone(), count: entry.count }).collect();
         labels.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.label.cmp(&b.label)));
         labels
     }
