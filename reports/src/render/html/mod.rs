@@ -5,8 +5,6 @@
 mod data;
 
 #[cfg(test)]
-mod browser;
-#[cfg(test)]
 mod tests;
 
 use serde::Serialize;
