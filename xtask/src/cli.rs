@@ -41,6 +41,8 @@ pub enum Verb {
     Treatments(verbs::list::Args),
     /// List the scenarios that a cluster treatment may start from
     Scenarios(verbs::list::Args),
+    /// Recompute a campaign's numbers from its per-request records and compare them with the stored documents
+    Audit(verbs::audit::Args),
     /// Print a shell completion script
     Completions(verbs::completions::Args),
     /// Run the embedded model servers and routers
@@ -55,6 +57,7 @@ impl Verb {
             Self::Profiles(args) => verbs::list::profiles(args, context),
             Self::Treatments(args) => verbs::list::treatments(args, context),
             Self::Scenarios(args) => verbs::list::scenarios(args, context),
+            Self::Audit(args) => verbs::audit::run(args, context),
             Self::Completions(args) => verbs::completions::run(args, context),
             Self::Testbed(args) => verbs::testbed::run(args, context),
         }

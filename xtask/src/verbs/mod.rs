@@ -1,5 +1,6 @@
 //! One file a verb: its flags (`Args`) and what it does (`run`).
 
+pub mod audit;
 pub mod completions;
 pub mod list;
 pub mod testbed;
