@@ -102,6 +102,8 @@ impl Child {
                 redactor: session.redactor().clone(),
                 capture: command.capture.filter(|_| stream == Stream::Stdout),
                 delivery,
+                transient: command.transient,
+                counts: command.output_counts,
                 events: sender.clone(),
             };
             std::thread::spawn(move || pump.run(source));
@@ -240,7 +242,10 @@ impl Child {
     }
 
     pub(super) fn error(&self, reason: Reason) -> Error {
-        let tails = [self.shared.tail(Stream::Stdout), self.shared.tail(Stream::Stderr)];
+        let tails = [
+            self.shared.tail(Stream::Stdout, self.session.redactor()),
+            self.shared.tail(Stream::Stderr, self.session.redactor()),
+        ];
         Error::new(self.what.details(reason, self.started.elapsed(), self.log_path(), tails))
     }
 }

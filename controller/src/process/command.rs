@@ -67,6 +67,8 @@ pub struct Command {
     pub(super) grace: Duration,
     pub(super) capture: Option<usize>,
     pub(super) accepted: Vec<i32>,
+    pub(super) transient: Option<fn(&str) -> bool>,
+    pub(super) output_counts: bool,
 }
 
 /// A value of the environment; `Plain(None)` removes the variable.
@@ -94,6 +96,8 @@ impl Command {
             grace: Duration::from_secs(10),
             capture: None,
             accepted: vec![0],
+            transient: None,
+            output_counts: true,
         }
     }
 
@@ -200,6 +204,20 @@ impl Command {
     #[must_use]
     pub fn accept(mut self, codes: impl Into<Vec<i32>>) -> Self {
         self.accepted = codes.into();
+        self
+    }
+
+    /// Lines of which this is true, such as a progress bar's, are delivered but kept out of log and tail.
+    #[must_use]
+    pub fn transient(mut self, is_transient: fn(&str) -> bool) -> Self {
+        self.transient = Some(is_transient);
+        self
+    }
+
+    /// Output alone is no progress to the watchdog, only what the observer counts: for programs that draw a clock.
+    #[must_use]
+    pub fn output_is_no_progress(mut self) -> Self {
+        self.output_counts = false;
         self
     }
 

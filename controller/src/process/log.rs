@@ -43,13 +43,19 @@ impl Log {
         &self.path
     }
 
+    /// Whether there is room for a line of this many bytes; what does not find room is counted as left out.
+    pub(super) fn takes(&self, bytes: usize) -> bool {
+        let mut state = self.lock();
+        let room = state.written < LIMIT;
+        if !room {
+            state.left_out += bytes as u64 + 1;
+        }
+        room
+    }
+
     /// Adds a line of output. The first error is kept and ends the log, not the program.
     pub(super) fn line(&self, stream: Stream, text: &str) {
         let mut state = self.lock();
-        if state.written >= LIMIT {
-            state.left_out += text.len() as u64 + 1;
-            return;
-        }
         state.written += text.len() as u64 + 1;
         state.attempt(|writer| writeln!(writer, "{} {text}", stream.mark()));
     }

@@ -37,27 +37,35 @@ const BREAK_WINDOW: usize = 4 << 10;
 const TAIL_LINES: usize = 20;
 const TAIL_LINE_CHARS: usize = 400;
 
-/// The last lines of a stream.
+/// How much of a line is kept for a tail: far more than is shown, so that no secret is cut where it is shown.
+const TAIL_LINE_BYTES: usize = 8 << 10;
+
+/// The last lines of a stream, as they came.
 #[derive(Debug, Default)]
-pub(super) struct Tail(VecDeque<String>);
+pub(super) struct Tail(VecDeque<Vec<u8>>);
 
 impl Tail {
-    fn push(&mut self, line: &str) {
-        if line.trim().is_empty() {
+    fn push(&mut self, line: &[u8]) {
+        if line.trim_ascii().is_empty() {
             return;
         }
         if self.0.len() == TAIL_LINES {
             self.0.pop_front();
         }
-        let mut kept: String = line.chars().take(TAIL_LINE_CHARS).collect();
-        if kept.len() < line.len() {
-            kept.push('…');
-        }
-        self.0.push_back(kept);
+        self.0.push_back(line[..line.len().min(TAIL_LINE_BYTES)].to_vec());
     }
 
-    pub(super) fn text(&self) -> String {
-        self.0.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
+    fn text(&self, redactor: &Redactor) -> String {
+        let shown = self.0.iter().map(|line| {
+            let text = printable(&String::from_utf8_lossy(line));
+            let text = redactor.redact(&text);
+            let mut shown: String = text.chars().take(TAIL_LINE_CHARS).collect();
+            if shown.len() < text.len() {
+                shown.push('…');
+            }
+            shown
+        });
+        shown.collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -96,8 +104,9 @@ impl Shared {
         self.started.elapsed().saturating_sub(last)
     }
 
-    pub(super) fn tail(&self, stream: Stream) -> String {
-        self.tails[stream as usize].lock().unwrap_or_else(PoisonError::into_inner).text()
+    /// The last lines of a stream, redacted.
+    pub(super) fn tail(&self, stream: Stream, redactor: &Redactor) -> String {
+        self.tails[stream as usize].lock().unwrap_or_else(PoisonError::into_inner).text(redactor)
     }
 }
 
@@ -120,6 +129,8 @@ pub(super) struct Pump {
     pub(super) redactor: Redactor,
     pub(super) capture: Option<usize>,
     pub(super) delivery: Delivery,
+    pub(super) transient: Option<fn(&str) -> bool>,
+    pub(super) counts: bool,
     pub(super) events: SyncSender<Event>,
 }
 
@@ -135,7 +146,9 @@ impl Pump {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(_) => break,
             };
-            self.shared.touch();
+            if self.counts {
+                self.shared.touch();
+            }
             self.keep(&buffer[..count]);
             for piece in buffer[..count].split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
                 line.extend_from_slice(piece);
@@ -170,13 +183,21 @@ impl Pump {
         if line.is_empty() {
             return;
         }
-        let text = printable(&String::from_utf8_lossy(line));
-        let shown = self.redactor.redact(&text);
-        if let Some(log) = &self.log {
-            log.line(self.stream, &shown);
+        let log = self.log.as_deref().filter(|log| log.takes(line.len()));
+        let listening = self.shared.listening.load(Ordering::Relaxed);
+        // A flood that nobody listens to is not worth decoding.
+        let text = if log.is_some() || listening || self.transient.is_some() {
+            printable(&String::from_utf8_lossy(line))
+        } else {
+            String::new()
+        };
+        if !self.transient.is_some_and(|is_transient| is_transient(&text)) {
+            if let Some(log) = log {
+                log.line(self.stream, &self.redactor.redact(&text));
+            }
+            self.shared.tails[self.stream as usize].lock().unwrap_or_else(PoisonError::into_inner).push(line);
         }
-        self.shared.tails[self.stream as usize].lock().unwrap_or_else(PoisonError::into_inner).push(&shown);
-        if self.shared.listening.load(Ordering::Relaxed) {
+        if listening {
             let event = Event::Line(self.stream, text);
             match self.delivery {
                 Delivery::Nothing => {}
@@ -237,6 +258,8 @@ mod tests {
             redactor: Redactor::new(),
             capture,
             delivery: Delivery::Every,
+            transient: None,
+            counts: true,
             events,
         };
         pump.run(bytes);
@@ -266,7 +289,7 @@ mod tests {
         assert!(lines.len() > 2 && lines.iter().all(|line| line.len() <= 2 * LONGEST_LINE));
         assert!(lines.iter().all(|line| line.starts_with("word") && line.ends_with("word ")));
         assert_eq!(lines.concat(), text);
-        assert!(shared.tail(Stream::Stdout).chars().count() < TAIL_LINES * (TAIL_LINE_CHARS + 2));
+        assert!(shared.tail(Stream::Stdout, &Redactor::new()).chars().count() < TAIL_LINES * (TAIL_LINE_CHARS + 2));
     }
 
     #[test]
@@ -286,7 +309,7 @@ mod tests {
         let mut text: String = (0..50).map(|n| format!("line {n}\n")).collect();
         text.push_str("token=abcdefgh\n");
         let (_, shared) = pump(text.as_bytes(), None);
-        let tail = shared.tail(Stream::Stdout);
+        let tail = shared.tail(Stream::Stdout, &Redactor::new());
         assert!(tail.starts_with("line 31\n") && tail.ends_with("line 49\ntoken=<redacted>"), "{tail}");
     }
 }

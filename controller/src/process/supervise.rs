@@ -196,8 +196,8 @@ impl Child {
         Ok(Finished {
             code,
             elapsed: self.started.elapsed(),
-            stdout_tail: self.shared.tail(Stream::Stdout),
-            stderr_tail: self.shared.tail(Stream::Stderr),
+            stdout_tail: self.shared.tail(Stream::Stdout, self.session.redactor()),
+            stderr_tail: self.shared.tail(Stream::Stderr, self.session.redactor()),
             log: self.log_path(),
             captured,
         })

@@ -1,0 +1,213 @@
+//! The private Python environment that the harness runs in: made once for a pin and an interpreter, proven, then shared by
+//! all campaigns.
+//!
+//! An environment cannot be moved (its scripts name its own path), so it is built where it stays: under an exclusive lock,
+//! with a record that is written last. Without the record, or when what it promises is not there, it is built anew.
+//! Campaigns hold a shared lock for as long as they use it, so nothing is ever rebuilt or removed under them.
+
+mod install;
+pub mod interpreter;
+mod uv;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fs_err::File;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+pub use self::interpreter::{FLOOR, Interpreter, Places, UPSTREAM_FLOOR};
+use crate::failure::{Failure, Result};
+use crate::process::{Command, Session};
+
+/// What to install and for whom.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The version of inference-perf.
+    pub version: String,
+    /// `config/requirements`: the folder of pinned requirement files.
+    pub requirements: PathBuf,
+    /// The interpreter to use, instead of searching for one.
+    pub python: Option<PathBuf>,
+    /// The folder that holds environments; see [`cache_folder`].
+    pub cache: PathBuf,
+}
+
+/// Where environments are kept: `$XDG_CACHE_HOME` or `~/.cache`, below `inference-benchmark/python`.
+pub fn cache_folder() -> PathBuf {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    cache.unwrap_or_else(std::env::temp_dir).join("inference-benchmark").join("python")
+}
+
+/// What happens while an environment is prepared.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// Someone else is installing the same environment; we wait.
+    Waiting,
+    /// An environment is being made with this interpreter.
+    Creating(String),
+    /// Packages are being installed.
+    Installing {
+        /// Packages found so far.
+        packages: usize,
+        /// Packages in all; `None` when the pin has no requirement file.
+        of: Option<usize>,
+    },
+    /// What was installed is being tried.
+    Verifying,
+}
+
+/// A proven environment. While it is held, nobody rebuilds or removes it.
+#[derive(Debug)]
+pub struct Environment {
+    folder: PathBuf,
+    record: Record,
+    _lock: File,
+}
+
+/// What is known about a finished environment; its file is written last.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Record {
+    /// inference-perf's version as installed.
+    pub inference_perf: String,
+    /// The Python that runs it.
+    pub python: String,
+    /// The interpreter it was made from.
+    pub interpreter: PathBuf,
+    /// The requirement file's hash; `None` when the pin has none and dependencies float.
+    pub requirements_sha256: Option<String>,
+    /// `pip` or `uv`, with its version.
+    pub installer: String,
+    /// When it was finished, UTC.
+    pub finished: jiff::Timestamp,
+    /// Everything that is installed, `name==version`, sorted.
+    pub freeze: Vec<String>,
+}
+
+const RECORD: &str = "environment.json";
+
+impl Environment {
+    /// Finds or makes the environment.
+    ///
+    /// # Errors
+    /// When there is no interpreter, when packages cannot be installed, or when what was installed does not run.
+    pub fn prepare(session: &Session, request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Self> {
+        let interpreter = match interpreter::find(session, request.python.as_deref(), &Places::from_environment()) {
+            Ok(interpreter) => interpreter,
+            Err(error @ interpreter::Error::None(_)) => uv::bring_interpreter(session, request, error, progress)?,
+            Err(error) => return Err(error.into()),
+        };
+        let requirements = install::Requirements::of(request)?;
+        let folder = request.cache.join(key(request, &interpreter, &requirements));
+        fs_err::create_dir_all(&request.cache)
+            .map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))?;
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(folder.with_extension("lock"))
+            .map_err(Failure::internal)?;
+        loop {
+            lock.file().lock_shared().map_err(Failure::internal)?;
+            if let Some(record) = proven(session, &folder) {
+                return Ok(Self { folder, record, _lock: lock });
+            }
+            lock.file().unlock().map_err(Failure::internal)?;
+            wait_for(session, &lock, progress)?;
+            // Whoever held the lock may have finished it.
+            if proven(session, &folder).is_none() {
+                install::build(session, request, &interpreter, &requirements, &folder, progress)?;
+            }
+            lock.file().unlock().map_err(Failure::internal)?;
+        }
+    }
+
+    /// What it consists of, for provenance.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// Its `inference-perf` program.
+    pub fn inference_perf(&self) -> PathBuf {
+        program(&self.folder, "inference-perf")
+    }
+
+    /// Its Python.
+    pub fn python(&self) -> PathBuf {
+        program(&self.folder, "python")
+    }
+
+    /// An environment that already exists, without locks or proof: for tests that bring a scripted harness.
+    #[cfg(test)]
+    pub(super) fn assumed(folder: &Path, version: &str) -> Self {
+        let record = Record {
+            inference_perf: version.into(),
+            python: "3.12.1".into(),
+            interpreter: "/usr/bin/python3".into(),
+            requirements_sha256: None,
+            installer: "none".into(),
+            finished: jiff::Timestamp::UNIX_EPOCH,
+            freeze: Vec::new(),
+        };
+        let lock = File::create(folder.join("lock")).unwrap();
+        Self { folder: folder.into(), record, _lock: lock }
+    }
+}
+
+fn program(folder: &Path, name: &str) -> PathBuf {
+    folder.join("venv").join("bin").join(name)
+}
+
+/// Waits for the exclusive lock, and says so when it is not free at once.
+fn wait_for(session: &Session, lock: &File, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+    let mut told = false;
+    loop {
+        match lock.file().try_lock() {
+            Ok(()) => return Ok(()),
+            Err(std::fs::TryLockError::WouldBlock) => {}
+            Err(std::fs::TryLockError::Error(error)) => return Err(Failure::internal(error)),
+        }
+        if !std::mem::replace(&mut told, true) {
+            progress(Progress::Waiting);
+        }
+        session.sleep(Duration::from_millis(200))?;
+    }
+}
+
+/// The record of a finished environment whose Python still runs and still has the harness.
+fn proven(session: &Session, folder: &Path) -> Option<Record> {
+    let record: Record = serde_json::from_slice(&fs_err::read(folder.join(RECORD)).ok()?).ok()?;
+    let question = "import importlib.metadata as m; print(m.version('inference-perf'))";
+    let answer = Command::new("check environment", program(folder, "python"))
+        .args(["-I", "-c", question])
+        .timeout(Duration::from_secs(30))
+        .capture(4096)
+        .run(session)
+        .ok()?;
+    (answer.stdout().trim() == record.inference_perf && program(folder, "inference-perf").is_file()).then_some(record)
+}
+
+/// The environment's name: the pin for people, a hash of everything that makes it what it is.
+fn key(request: &Request, interpreter: &Interpreter, requirements: &install::Requirements) -> String {
+    let mut hash = Sha256::new();
+    for part in [
+        "environment 1",
+        &interpreter.path.to_string_lossy(),
+        &format!("{:?}", interpreter.version),
+        requirements.sha256.as_deref().unwrap_or("floating"),
+    ] {
+        hash.update(part);
+        hash.update([0]);
+    }
+    let (major, minor, _) = interpreter.version;
+    let version: String =
+        request.version.chars().map(|it| if it.is_ascii_alphanumeric() || it == '.' { it } else { '-' }).collect();
+    format!("inference-perf-{version}-py{major}.{minor}-{}", &hex(&hash.finalize())[..12])
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
