@@ -91,6 +91,11 @@ impl Series {
         self.points.iter().find(|point| point.level.same(level))
     }
 
+    /// The point at which the output token rate peaks.
+    pub fn peak_point(&self) -> Option<&Point> {
+        self.at(self.peak?.level)
+    }
+
     /// The point at the highest level.
     pub fn top(&self) -> Option<&Point> {
         self.points.last()

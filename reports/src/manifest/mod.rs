@@ -114,10 +114,9 @@ impl Manifest {
     pub fn read(path: &Path) -> Result<Self, Error> {
         // The version first: a newer manifest may have another shape, and its version is the better message.
         let document: Value = yaml::read(path, files::DOCUMENT_LIMIT)?;
-        if let Some(found) = document.get("schema_version").and_then(Value::as_u64) {
-            if found > SCHEMA_VERSION {
-                return Err(Error::NewerVersion { path: path.into(), found });
-            }
+        let version = document.get("schema_version").and_then(Value::as_u64);
+        if let Some(found) = version.filter(|&version| version > SCHEMA_VERSION) {
+            return Err(Error::NewerVersion { path: path.into(), found });
         }
         let manifest: Self =
             serde_yaml::from_value(document).map_err(|source| yaml::Error::Syntax { path: path.into(), source })?;

@@ -166,6 +166,14 @@ impl Stage {
         }
     }
 
+    /// The time that the stage's rates are over, in seconds: as stored, or as successes over completed requests a second.
+    pub fn measured_seconds(&self) -> Option<f64> {
+        self.throughput.seconds.or_else(|| {
+            let rate = self.throughput.requests.filter(|&rate| rate > 0.0)?;
+            Some(self.requests.successes()? as f64 / rate)
+        })
+    }
+
     /// Whether no request succeeded.
     pub fn all_failed(&self) -> bool {
         self.requests.failures.is_some_and(|failures| failures >= self.requests.total)
@@ -200,13 +208,10 @@ impl Stage {
             self.latency.ntpot = None;
         }
         let throughput = &mut self.throughput;
-        if let (None, Some(total), Some(output)) =
-            (throughput.input_tokens, throughput.total_tokens, throughput.output_tokens)
-        {
-            if total >= output {
-                throughput.input_tokens = Some(total - output);
-                throughput.input_tokens_derived = true;
-            }
+        let both = throughput.total_tokens.zip(throughput.output_tokens).filter(|(total, output)| total >= output);
+        if let (None, Some((total, output))) = (throughput.input_tokens, both) {
+            throughput.input_tokens = Some(total - output);
+            throughput.input_tokens_derived = true;
         }
     }
 }

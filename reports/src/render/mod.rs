@@ -2,7 +2,9 @@
 
 pub mod chart;
 pub mod charts;
+pub mod csv;
 pub mod html;
+pub mod json;
 pub mod markdown;
 pub mod page;
 pub mod templates;
