@@ -10,7 +10,7 @@ use serde_yaml::Value;
 use super::error::Error;
 
 /// Renders a template file and reads what comes out as YAML. Templates beside it can be extended and included.
-pub fn yaml(path: &Path, context: impl Serialize) -> Result<Value, Error> {
+pub fn yaml(path: &Path, context: &impl Serialize) -> Result<Value, Error> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut environment = strict();
@@ -30,7 +30,7 @@ pub fn yaml(path: &Path, context: impl Serialize) -> Result<Value, Error> {
 }
 
 /// Renders one line of text, as treatment files have for images.
-pub fn line(path: &Path, text: &str, context: impl Serialize) -> Result<String, Error> {
+pub fn line(path: &Path, text: &str, context: &impl Serialize) -> Result<String, Error> {
     strict().render_str(text, Serde(context)).map_err(|source| Error::Template { path: path.to_owned(), source })
 }
 

@@ -14,9 +14,14 @@ pub fn fill(layer: &mut Layer, provider: &ProviderFile) -> Result<(), Problem> {
     workload(layer)?;
     accelerator(layer)?;
     components(layer)?;
-    if local {
-        absent(layer, "harness.workers", 2_u64, || "provider local".to_owned())?;
-    } else {
+    let policy = text(layer, "routing.policy");
+    let (workers, reason) = match !local && policy != "default" {
+        // As many as the harness's pod has CPUs under a routing policy.
+        true => (8_u64, format!("routing.policy {policy}")),
+        false => (2, format!("provider {}", provider.name)),
+    };
+    absent(layer, "harness.workers", workers, || reason)?;
+    if !local {
         storage(layer, provider)?;
     }
     scale(layer, local)?;

@@ -17,12 +17,15 @@ mod problem;
 mod provider;
 mod reference;
 mod resolve;
+mod scenario;
 mod shape;
 mod stage;
 mod treatment;
 mod tree;
 mod typed;
 
+#[cfg(test)]
+pub(crate) mod test_tree;
 #[cfg(test)]
 mod tests;
 
@@ -35,6 +38,7 @@ pub use problem::{Error, Problem};
 pub use provider::{Place, ProviderFile, StorageClass};
 pub use reference::Reference;
 pub use resolve::{Entry, Profile, Request, Resolved, resolve};
+pub use scenario::Scenario;
 pub use shape::Shape;
 pub use stage::{Ratio, Stage};
 pub use treatment::{Endpoint, LocalRouter, LocalTreatment, Mode, Treatment};

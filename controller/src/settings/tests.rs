@@ -1,42 +1,11 @@
 //! The settings as a whole, against a copy of the real `config/` folder.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 
-use secrecy::ExposeSecret;
-use tempfile::TempDir;
-
+use super::test_tree::{copy, workspace};
 use super::*;
 use crate::failure::{Failure, Kind};
-
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
-
-/// A copy of `config/` that a test may change.
-fn copy() -> (TempDir, ConfigTree) {
-    let folder = TempDir::new().unwrap();
-    copy_tree(&workspace().join("config"), &folder.path().join("config"));
-    // The settings only look for the template; what is in it is the harness's concern.
-    let template = folder.path().join("config/workloads/shared-prefix.yaml.j2");
-    fs_err::create_dir_all(template.parent().unwrap()).unwrap();
-    fs_err::write(template, "").unwrap();
-    let tree = ConfigTree::open(folder.path());
-    (folder, tree)
-}
-
-fn copy_tree(from: &Path, to: &Path) {
-    fs_err::create_dir_all(to).unwrap();
-    for entry in fs_err::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy_tree(&entry.path(), &target);
-        } else {
-            fs_err::copy(entry.path(), target).unwrap();
-        }
-    }
-}
+use secrecy::ExposeSecret;
 
 fn request(variables: &[(&str, &str)], sets: &[&str]) -> Request {
     Request::new(variables.iter().copied().collect()).sets(sets.iter().map(|set| (*set).to_owned()))

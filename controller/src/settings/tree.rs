@@ -9,6 +9,7 @@ use super::node::Node;
 use super::problem::{Error, Problem};
 use super::provider::ProviderFile;
 use super::reference::Reference;
+use super::scenario::Scenario;
 use super::treatment::Treatment;
 
 /// The folder in which everything that needs no Rust may be changed.
@@ -126,6 +127,13 @@ impl ConfigTree {
         let path = self.find("reference profile", "references", name, origin)?;
         let reference = self.read(&path)?;
         Ok(Reference { name: name.to_owned(), path: self.relative(&path), ..reference })
+    }
+
+    /// A scenario by name.
+    pub fn scenario(&self, name: &str, origin: impl std::fmt::Display) -> Result<Scenario, Error> {
+        let path = self.find("scenario", "scenarios", name, origin)?;
+        let scenario = self.read(&path)?;
+        Ok(Scenario { name: name.to_owned(), path: self.relative(&path), ..scenario })
     }
 
     /// All treatments, sorted by name.

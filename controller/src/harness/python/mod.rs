@@ -210,4 +210,3 @@ fn key(request: &Request, interpreter: &Interpreter, requirements: &install::Req
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
-

@@ -1,9 +1,10 @@
 //! Combinations of accelerators, model servers, policies and scenarios that clusters can run.
 
-use super::from;
-use crate::settings::problem::Problem;
+use super::{from, named};
+use crate::settings::problem::{Error, Problem};
 use crate::settings::provider::Place;
 use crate::settings::resolve::Resolved;
+use crate::settings::tree::ConfigTree;
 
 /// Accelerator types that the upstream knows and this program does not drive.
 const OTHER_ACCELERATORS: [&str; 5] = ["amd", "xpu", "hpu", "tpu/v6", "tpu/v7"];
@@ -12,7 +13,8 @@ const OTHER_BACKENDS: [&str; 3] = ["sglang", "trtllm", "triton"];
 /// The only model that the published routing policies were fitted for.
 const POLICY_MODEL: &str = "Qwen/Qwen3-32B";
 
-pub fn check(resolved: &Resolved, problems: &mut Vec<Problem>) {
+pub fn check(tree: &ConfigTree, resolved: &Resolved, problems: &mut Vec<Problem>) -> Result<(), Error> {
+    scenario(tree, resolved, problems)?;
     accelerator(resolved, problems);
     policy(resolved, problems);
     components(resolved, problems);
@@ -28,6 +30,22 @@ pub fn check(resolved: &Resolved, problems: &mut Vec<Problem>) {
             "set BENCHMARK_KUBE_CONTEXT or --set cluster.context=NAME; `kubectl config get-contexts` lists them",
         ));
     }
+    Ok(())
+}
+
+fn scenario(tree: &ConfigTree, resolved: &Resolved, problems: &mut Vec<Problem>) -> Result<(), Error> {
+    let name = &resolved.settings.scenario;
+    let origin = resolved.origin("scenario").map(ToString::to_string).unwrap_or_default();
+    let Some(scenario) = named(tree.scenario(name, origin), problems)? else { return Ok(()) };
+    for treatment in &resolved.treatments {
+        if !scenario.modes.contains(&treatment.mode) {
+            problems.push(Problem::new(
+                format!("the scenario {name} needs a router, which the treatment {} does not have", treatment.name),
+                "choose a standalone or gateway treatment, or the scenario agentgateway-comparison",
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn accelerator(resolved: &Resolved, problems: &mut Vec<Problem>) {

@@ -50,7 +50,7 @@ pub fn all(tree: &ConfigTree, resolved: &Resolved) -> Result<Vec<Problem>, Error
     routing(tree, resolved, &mut problems)?;
     match resolved.provider.place {
         Place::Local => local(tree, resolved, &mut problems)?,
-        _ => cluster::check(resolved, &mut problems),
+        _ => cluster::check(tree, resolved, &mut problems)?,
     }
     Ok(problems)
 }

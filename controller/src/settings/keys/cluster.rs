@@ -170,6 +170,7 @@ pub(super) const COMPONENTS: Section = Section {
         Key::new("pins.vllm", Text, "BENCHMARK_VLLM_VERSION", "vLLM image tag for GPUs."),
         Key::new("pins.vllm_cpu", Text, "BENCHMARK_VLLM_CPU_VERSION", "vLLM image tag for CPUs."),
         Key::new("pins.llm_d_inference_sim", Text, "BENCHMARK_INFERENCE_SIM_VERSION", "llm-d-inference-sim image tag."),
+        Key::new("pins.envoy", Text, "BENCHMARK_ENVOY_VERSION", "Envoy image tag of `envoy-standalone`."),
         Key::new("pins.helm_diff", Text, "BENCHMARK_HELM_DIFF_HELM4_VERSION", "helm-diff plugin for Helm 4."),
         Key::new(
             "agentgateway.image",

@@ -145,6 +145,8 @@ pub struct Pins {
     pub vllm_cpu: String,
     /// llm-d-inference-sim.
     pub llm_d_inference_sim: String,
+    /// Envoy.
+    pub envoy: String,
     /// helm-diff for Helm 4.
     pub helm_diff: String,
 }

@@ -1,0 +1,262 @@
+//! Rendered treatments, by themselves and through the real llm-d-benchmark.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_yaml::Value;
+use tempfile::TempDir;
+
+use super::{Places, Rendered, treatment};
+use crate::failure::{Failure, Kind};
+use crate::settings::test_tree::{copy, workspace};
+use crate::settings::{ConfigTree, Environment, Request, Resolved, resolve};
+
+const WORKLOAD: &str = "load: {type: constant}\n";
+/// Every profile of a cluster; each is rendered with every treatment that its provider can run.
+const PROFILES: [&str; 6] = [
+    "kind-smoke",
+    "kind-sim",
+    "gke-sim",
+    "optimized-baseline-qwen3-32b-h100",
+    "optimized-baseline-qwen3-32b-h100-v0.9",
+    "optimized-baseline-qwen3-32b-h100-v0.9-vllm-v0.27.1",
+];
+
+fn tree() -> ConfigTree {
+    ConfigTree::open(workspace())
+}
+
+fn resolved(profile: &str, sets: &[&str]) -> Resolved {
+    let environment: Environment = [("BENCHMARK_GKE_PROJECT", "a-project")].into_iter().collect();
+    let request =
+        Request::new(environment).profile(Some(profile.to_owned())).sets(sets.iter().map(|set| (*set).to_owned()));
+    let (_folder, tree) = copy();
+    resolve(&tree, &request).unwrap()
+}
+
+/// A checkout that has only one guide, as small as one can be.
+fn checkout() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let guides = folder.path().join("config/scenarios/guides");
+    fs_err::create_dir_all(&guides).unwrap();
+    let guide = "scenario:\n- name: a-guide\n  common: {model: {blockSize: 64}}\n  kustomize: {enabled: true}\n  \
+                 modelservice: {decode: {replicas: 2}, router: {modelServers: {protocol: http}}}\n";
+    fs_err::write(guides.join("optimized-baseline.yaml"), guide).unwrap();
+    folder
+}
+
+fn render(resolved: &Resolved, name: &str, checkout: &Path) -> Rendered {
+    let chosen = tree().treatment(name, "test").unwrap();
+    let places = Places { folder: Path::new("/campaign/work"), checkout };
+    treatment(&tree(), resolved, &chosen, places, WORKLOAD).unwrap()
+}
+
+fn scenario(profile: &str, sets: &[&str], name: &str) -> Value {
+    let checkout = checkout();
+    let rendered = render(&resolved(profile, sets), name, checkout.path());
+    serde_yaml::from_str::<Value>(&rendered.scenario).unwrap()["scenario"][0].clone()
+}
+
+#[test]
+fn a_plain_service_on_kind() {
+    insta::assert_snapshot!(render(&resolved("kind-sim", &[]), "service", Path::new("/checkout")).scenario);
+}
+
+#[test]
+fn agentgateway_beside_the_picker_on_h100() {
+    let checkout = checkout();
+    let resolved = resolved("optimized-baseline-qwen3-32b-h100-v0.9", &[]);
+    insta::assert_snapshot!(render(&resolved, "agentgateway-standalone", checkout.path()).scenario);
+}
+
+#[test]
+fn the_specification_names_the_checkout_and_the_scenario() {
+    insta::assert_snapshot!(render(&resolved("kind-sim", &[]), "service", Path::new("/checkout")).spec);
+}
+
+#[test]
+fn what_must_be_the_same_is_the_same_for_every_treatment_of_a_profile() {
+    let checkout = checkout();
+    for profile in PROFILES {
+        let resolved = resolved(profile, &[]);
+        let hashes: Vec<_> = treatments(&resolved)
+            .iter()
+            .map(|name| render(&resolved, name, checkout.path()).invariant_sha256)
+            .collect();
+        assert!(hashes.iter().all(|hash| *hash == hashes[0]), "{profile}: {hashes:?}");
+    }
+}
+
+#[test]
+fn what_must_be_the_same_notices_another_model_server_or_load() {
+    let hash = |sets: &[&str]| render(&resolved("kind-sim", sets), "service", Path::new("/checkout")).invariant_sha256;
+    assert_ne!(hash(&[]), hash(&["cluster.replicas=4"]));
+    assert_ne!(hash(&[]), hash(&["pins.llm_d_inference_sim=v0.8.3"]));
+    assert_eq!(hash(&[]), hash(&["agentgateway.image=registry.test/agentgateway:dev"]));
+}
+
+#[test]
+fn a_reference_profile_expects_its_images_and_only_those_a_treatment_has() {
+    let checkout = checkout();
+    let resolved = resolved("optimized-baseline-qwen3-32b-h100-v0.9", &[]);
+    let images = |name: &str| render(&resolved, name, checkout.path()).images;
+    let service: Vec<_> = images("service").into_values().collect();
+    assert_eq!(service, ["docker.io/vllm/vllm-openai:v0.23.0"]);
+    let gateway = images("agentgateway-gateway");
+    assert_eq!(gateway["proxy"], "cr.agentgateway.dev/agentgateway:v1.4.1");
+    assert_eq!(gateway["controller"], "cr.agentgateway.dev/controller:v1.4.1");
+    assert_eq!(gateway["epp"], "ghcr.io/llm-d/llm-d-router-endpoint-picker:v0.9.0");
+}
+
+#[test]
+fn an_image_of_the_users_own_reaches_the_sidecar() {
+    let sets = ["agentgateway.image=registry.test:5000/agentgateway:dev"];
+    let scenario = scenario("kind-sim", &sets, "agentgateway-standalone");
+    let image = &scenario["modelservice"]["router"]["proxy"]["image"];
+    assert_eq!(*image, Value::from("registry.test:5000/agentgateway:dev"));
+}
+
+#[test]
+fn the_picker_carries_out_the_same_policy_file_as_the_testbed() {
+    let scenario = scenario("optimized-baseline-qwen3-32b-h100", &[], "agentgateway-standalone");
+    let epp = &scenario["modelservice"]["router"]["epp"];
+    assert_eq!(epp["pluginsConfigFile"], Value::from("optimized-baseline.yaml"));
+    let file = fs_err::read_to_string(tree().path("routing/optimized-baseline.yaml")).unwrap();
+    assert_eq!(epp["pluginsCustomConfig"]["optimized-baseline.yaml"], Value::from(file));
+}
+
+#[test]
+fn a_guide_that_is_not_there_is_a_usage_error_that_says_how_to_get_it() {
+    let resolved = resolved("optimized-baseline-qwen3-32b-h100", &[]);
+    let places = Places { folder: Path::new("/campaign/work"), checkout: Path::new("/no/checkout") };
+    let error = treatment(&tree(), &resolved, &resolved.treatments[0], places, WORKLOAD).unwrap_err();
+    let failure = Failure::from(error);
+    assert_eq!(failure.kind, Kind::Usage);
+    assert!(failure.hints.join(" ").contains("cargo xtask upstream sync"), "{:?}", failure.hints);
+}
+
+/// The treatments that a profile's provider can run.
+fn treatments(resolved: &Resolved) -> Vec<String> {
+    let all = tree().treatments().unwrap();
+    all.into_iter().filter(|t| t.providers.contains(&resolved.provider.name)).map(|t| t.name).collect()
+}
+
+/// Plans every treatment of every cluster profile with the real program and looks at the manifests it renders.
+#[test]
+fn the_real_llm_d_benchmark_plans_every_treatment_of_every_profile() {
+    let Some(checkout) = std::env::var_os("LLM_D_BENCHMARK_DIR").map(PathBuf::from) else {
+        eprintln!("SKIPPED: LLM_D_BENCHMARK_DIR names no checkout of llm-d-benchmark");
+        return;
+    };
+    for profile in PROFILES {
+        let resolved = resolved(profile, &[]);
+        for name in treatments(&resolved) {
+            let folder = TempDir::new().unwrap();
+            let chosen = tree().treatment(&name, "test").unwrap();
+            let places = Places { folder: folder.path(), checkout: &checkout };
+            let rendered = treatment(&tree(), &resolved, &chosen, places, WORKLOAD).unwrap();
+            rendered.write(folder.path()).unwrap();
+            let plan = plan(&checkout, folder.path());
+            assert_manifests(&plan, profile, &name);
+            println!("planned {profile} {name}");
+        }
+    }
+}
+
+/// Runs the real `llmdbenchmark --dry-run plan` and returns the folder of rendered manifests.
+fn plan(checkout: &Path, folder: &Path) -> PathBuf {
+    let output = Command::new("llmdbenchmark")
+        .current_dir(checkout)
+        .arg("--spec")
+        .arg(folder.join("spec.yaml"))
+        .arg("--workspace")
+        .arg(folder.join("workspace"))
+        .args(["--dry-run", "plan", "-p", "bench-test"])
+        .output()
+        .expect("llmdbenchmark on PATH, installed from LLM_D_BENCHMARK_DIR");
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && text.contains("Errors: 0"), "{text}");
+    let run = fs_err::canonicalize(folder.join("workspace/latest")).unwrap().join("plan");
+    let mut stacks: Vec<_> = fs_err::read_dir(run)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("config.yaml").is_file())
+        .collect();
+    assert_eq!(stacks.len(), 1, "{text}");
+    stacks.remove(0)
+}
+
+fn manifest(plan: &Path, name: &str) -> Value {
+    let text = fs_err::read_to_string(plan.join(name)).unwrap();
+    serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}\n{text}"))
+}
+
+fn assert_manifests(plan: &Path, profile: &str, treatment: &str) {
+    let direct = manifest(plan, "13a_modelservice-direct-service.yaml");
+    let route = manifest(plan, "08_httproute.yaml");
+    let router = &manifest(plan, "12_router-values.yaml")["router"];
+    let servers = manifest(plan, "13_ms-values.yaml");
+    let helmfile = fs_err::read_to_string(plan.join("10_helmfile-main.yaml")).unwrap();
+    let infra = manifest(plan, "11_infra.yaml");
+    let context = format!("{profile} {treatment}");
+    match treatment {
+        "service" => {
+            assert!(direct["metadata"]["name"].as_str().unwrap().ends_with("-direct"), "{context}");
+            assert!(!helmfile.contains("llm-d-router"), "{context}: {helmfile}");
+            assert!(route.is_null() && infra.is_null(), "{context}");
+        }
+        "agentgateway-standalone" | "envoy-standalone" => {
+            assert!(direct.is_null() && route.is_null() && infra.is_null(), "{context}");
+            assert!(helmfile.contains("charts/llm-d-router-standalone"), "{context}: {helmfile}");
+            assert!(helmfile.contains("version: v0.9.0"), "{context}: {helmfile}");
+            assert_eq!(router["inferencePool"]["create"], Value::from(false), "{context}");
+            let (kind, _) = treatment.split_once('-').unwrap();
+            assert_eq!(router["proxy"]["proxyType"], Value::from(kind), "{context}");
+            if kind == "agentgateway" {
+                assert_eq!(
+                    router["proxy"]["image"],
+                    Value::from("cr.agentgateway.dev/agentgateway:v1.4.1"),
+                    "{context}"
+                );
+            }
+            assert_eq!(router["epp"]["image"]["tag"], Value::from("v0.9.0"), "{context}");
+        }
+        gateway => {
+            assert!(direct.is_null(), "{context}");
+            assert!(helmfile.contains("charts/llm-d-router-gateway"), "{context}: {helmfile}");
+            assert_eq!(router["inferencePool"]["create"], Value::from(true), "{context}");
+            assert_eq!(route["kind"], Value::from("HTTPRoute"), "{context}");
+            let class = infra["gateway"]["gatewayClassName"].as_str().unwrap();
+            assert!(class.starts_with(gateway.strip_suffix("-gateway").unwrap()), "{context}: {class}");
+            assert_eq!(router["epp"]["image"]["tag"], Value::from("v0.9.0"), "{context}");
+        }
+    }
+    assert_servers(&servers, profile, &context);
+}
+
+fn assert_servers(servers: &Value, profile: &str, context: &str) {
+    let decode = &servers["decode"];
+    let container = &decode["containers"][0];
+    let image = container["image"].as_str().unwrap();
+    let (replicas, parallelism, expected) = match profile {
+        "kind-smoke" | "kind-sim" | "gke-sim" => (3, 0, "ghcr.io/llm-d/llm-d-inference-sim:v0.8.2"),
+        "optimized-baseline-qwen3-32b-h100-v0.9" => (8, 2, "docker.io/vllm/vllm-openai:v0.23.0"),
+        _ => (8, 2, "docker.io/vllm/vllm-openai:v0.27.1"),
+    };
+    assert_eq!(image, expected, "{context}");
+    assert_eq!(decode["replicas"], Value::from(replicas), "{context}");
+    assert_eq!(decode["parallelism"]["tensor"], Value::from(parallelism), "{context}");
+    assert_ne!(servers["prefill"]["create"], Value::from(true), "{context}");
+    let limits = &container["resources"]["limits"];
+    match profile {
+        "kind-smoke" | "kind-sim" | "gke-sim" => {
+            assert_eq!(limits["memory"], Value::from("100Mi"), "{context}");
+            assert!(limits.get("nvidia.com/gpu").is_none(), "{context}: {limits:?}");
+        }
+        _ => {
+            let memory = if profile.contains("v0.9") { "128Gi" } else { "100Gi" };
+            assert_eq!(limits["memory"], Value::from(memory), "{context}");
+            assert_eq!(limits["nvidia.com/gpu"], Value::from("2"), "{context}: {limits:?}");
+        }
+    }
+}
