@@ -5,6 +5,7 @@
 //! and the guard that always tears down; every other program runs through [`process`].
 
 pub mod baseline;
+pub mod cache;
 pub mod campaign;
 pub mod evidence;
 pub mod failure;

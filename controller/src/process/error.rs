@@ -134,6 +134,10 @@ impl fmt::Display for Error {
         if let Some(log) = log {
             write!(f, "\n  log: {}", log.display())?;
         }
+        if matches!(reason, Reason::Interrupted(_)) {
+            // What a program says while it is being ended explains nothing.
+            return Ok(());
+        }
         for (name, tail) in [("stdout", stdout_tail), ("stderr", stderr_tail)] {
             if !tail.is_empty() {
                 write!(f, "\n  end of {name}:")?;

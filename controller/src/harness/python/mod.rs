@@ -33,11 +33,9 @@ pub struct Request {
     pub cache: PathBuf,
 }
 
-/// Where environments are kept: `$XDG_CACHE_HOME` or `~/.cache`, below `inference-benchmark/python`.
+/// Where environments are kept: `python` in the user's cache.
 pub fn cache_folder() -> PathBuf {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    cache.unwrap_or_else(std::env::temp_dir).join("inference-benchmark").join("python")
+    crate::cache::folder("python")
 }
 
 /// What happens while an environment is prepared.
@@ -93,22 +91,19 @@ impl Environment {
     /// # Errors
     /// When there is no interpreter, when packages cannot be installed, or when what was installed does not run.
     pub fn prepare(session: &Session, request: &Request, progress: &mut dyn FnMut(Progress)) -> Result<Self> {
+        let requirements = install::Requirements::of(request)?;
+        if let Some(ready) = Self::ready(session, request, &requirements)? {
+            return Ok(ready);
+        }
         let interpreter = match interpreter::find(session, request.python.as_deref(), &Places::from_environment()) {
             Ok(interpreter) => interpreter,
             Err(error @ interpreter::Error::None(_)) => uv::bring_interpreter(session, request, error, progress)?,
             Err(error) => return Err(error.into()),
         };
-        let requirements = install::Requirements::of(request)?;
         let folder = request.cache.join(key(request, &interpreter, &requirements));
         fs_err::create_dir_all(&request.cache)
             .map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))?;
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(folder.with_extension("lock"))
-            .map_err(Failure::internal)?;
+        let lock = open_lock(&folder)?;
         loop {
             lock.file().lock_shared().map_err(Failure::internal)?;
             if let Some(record) = proven(session, &folder) {
@@ -122,6 +117,36 @@ impl Environment {
             }
             lock.file().unlock().map_err(Failure::internal)?;
         }
+    }
+
+    /// A finished environment for the same requirements, whatever found interpreter it was made from: asking all
+    /// interpreters of a machine takes seconds.
+    fn ready(session: &Session, request: &Request, requirements: &install::Requirements) -> Result<Option<Self>> {
+        if request.python.is_some() || !request.cache.is_dir() {
+            return Ok(None);
+        }
+        let mut folders: Vec<PathBuf> =
+            fs_err::read_dir(&request.cache)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        folders.sort();
+        let start = name_start(&request.version);
+        let is_ours = |folder: &PathBuf| {
+            folder.join(RECORD).is_file()
+                && folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start))
+        };
+        for folder in folders.into_iter().filter(is_ours) {
+            let lock = open_lock(&folder)?;
+            // Someone who holds it exclusively is rebuilding it.
+            if lock.file().try_lock_shared().is_err() {
+                continue;
+            }
+            match proven(session, &folder) {
+                Some(record) if record.requirements_sha256 == requirements.sha256 => {
+                    return Ok(Some(Self { folder, record, _lock: lock }));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
     }
 
     /// What it consists of, for provenance.
@@ -154,6 +179,14 @@ impl Environment {
         let lock = File::create(folder.join("lock")).unwrap();
         Self { folder: folder.into(), record, _lock: lock }
     }
+}
+
+/// Opens the file that is locked while an environment is built or used.
+fn open_lock(folder: &Path) -> Result<File> {
+    let mut path = folder.as_os_str().to_owned();
+    path.push(".lock");
+    let options = File::options().create(true).truncate(false).read(true).write(true).open(PathBuf::from(path));
+    options.map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))
 }
 
 fn program(folder: &Path, name: &str) -> PathBuf {
@@ -202,9 +235,14 @@ fn key(request: &Request, interpreter: &Interpreter, requirements: &install::Req
         hash.update([0]);
     }
     let (major, minor, _) = interpreter.version;
-    let version: String =
-        request.version.chars().map(|it| if it.is_ascii_alphanumeric() || it == '.' { it } else { '-' }).collect();
-    format!("inference-perf-{version}-py{major}.{minor}-{}", &hex(&hash.finalize())[..12])
+    format!("{}py{major}.{minor}-{}", name_start(&request.version), &hex(&hash.finalize())[..12])
+}
+
+/// What the names of all environments for a version start with.
+fn name_start(version: &str) -> String {
+    let plain: String =
+        version.chars().map(|it| if it.is_ascii_alphanumeric() || it == '.' { it } else { '-' }).collect();
+    format!("inference-perf-{plain}-")
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
