@@ -43,6 +43,10 @@ pub enum Verb {
     Scenarios(verbs::list::Args),
     /// Recompute a campaign's numbers from its per-request records and compare them with the stored documents
     Audit(verbs::audit::Args),
+    /// Remove what interrupted and failed runs left behind
+    Clean(verbs::clean::Args),
+    /// Format, lint, test, and run a smoke campaign
+    Ci(verbs::ci::Args),
     /// Print a shell completion script
     Completions(verbs::completions::Args),
     /// Run the embedded model servers and routers
@@ -58,6 +62,8 @@ impl Verb {
             Self::Treatments(args) => verbs::list::treatments(args, context),
             Self::Scenarios(args) => verbs::list::scenarios(args, context),
             Self::Audit(args) => verbs::audit::run(args, context),
+            Self::Clean(args) => verbs::clean::run(args, context),
+            Self::Ci(args) => verbs::ci::run(args, context),
             Self::Completions(args) => verbs::completions::run(args, context),
             Self::Testbed(args) => verbs::testbed::run(args, context),
         }

@@ -27,18 +27,22 @@ pub enum Exit {
 }
 
 /// Prints an error with its causes and hints, and turns the outcome into the process's exit code.
-pub fn from(_context: &Context, outcome: anyhow::Result<Exit>) -> ExitCode {
+pub fn from(context: &Context, outcome: anyhow::Result<Exit>) -> ExitCode {
     let error = match outcome {
         Ok(Exit::Success) => return ExitCode::SUCCESS,
         Err(error) => error,
     };
-    eprintln!("error: {error}");
+    let paint = |style: &str, word: &str| match context.color {
+        true => format!("\u{1b}[{style}m{word}\u{1b}[0m"),
+        false => word.to_owned(),
+    };
+    eprintln!("{}: {error}", paint("1;31", "error"));
     for cause in error.chain().skip(1) {
-        eprintln!("  caused by: {cause}");
+        eprintln!("  {}: {cause}", paint("31", "caused by"));
     }
     let failure = error.downcast_ref::<Failure>();
     for hint in failure.iter().flat_map(|failure| &failure.hints) {
-        eprintln!("  hint: {hint}");
+        eprintln!("  {}: {hint}", paint("36", "hint"));
     }
     match failure.map_or(Kind::Internal, |failure| failure.kind) {
         Kind::Internal => ExitCode::from(1),

@@ -3,6 +3,7 @@
 mod cli;
 mod context;
 mod exit;
+mod progress;
 mod selection;
 mod verbs;
 

@@ -3,9 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use indexmap::IndexMap;
 use reports::manifest::{self, Manifest, RepetitionEntry};
 use serde::{Deserialize, Serialize};
-use serde_yaml::Mapping;
+use serde_yaml::{Mapping, Value};
 
 use super::lock::{self, Holder, Lock};
 use super::{CampaignId, Cell, Identity};
@@ -55,6 +56,7 @@ struct Entry {
     campaign_id: String,
     treatment: String,
     repetition: u32,
+    details: IndexMap<String, Value>,
     entry: RepetitionEntry,
 }
 
@@ -136,16 +138,19 @@ impl Store {
         Ok(work)
     }
 
-    /// Publishes the cell's work folder with `entry` as its entry in the manifest, then removes the work folder.
+    /// Publishes the cell's work folder, registered with what is known of its treatment (`details`) and of itself
+    /// (`entry`), then removes the work folder.
     ///
     /// # Errors
     /// Any error of the file system; the cell is then not published and its work folder stays.
-    pub fn publish(&mut self, cell: &Cell, entry: Mapping, redactor: &Redactor) -> Result<Published> {
+    pub fn publish(&mut self, cell: &Cell, details: Mapping, entry: Mapping, redactor: &Redactor) -> Result<Published> {
         let (work, destination) = (self.work(cell), self.published(cell));
+        let details = details.into_iter().filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value)));
         let record = Entry {
             campaign_id: self.manifest.campaign_id.clone(),
             treatment: cell.treatment.clone(),
             repetition: cell.repetition,
+            details: details.collect(),
             entry: RepetitionEntry(entry),
         };
         atomic::write(&work.join(ENTRY), reports::yaml::to_string(&record).map_err(Failure::internal)?)?;
@@ -154,7 +159,7 @@ impl Store {
             set_aside(&destination, &work)?;
         }
         let published = evidence::publish(&work, &destination, redactor)?;
-        *self.manifest.repetition_mut(&cell.treatment, cell.repetition) = record.entry;
+        self.register(record);
         self.write_manifest()?;
         atomic::remove_folder(&work)?;
         // Empty parents go too; a parent that still holds something stays.
@@ -173,6 +178,11 @@ impl Store {
         self.write_manifest()
     }
 
+    fn register(&mut self, record: Entry) {
+        *self.manifest.repetition_mut(&record.treatment, record.repetition) = record.entry;
+        self.manifest.treatments.entry(record.treatment).or_default().details.extend(record.details);
+    }
+
     fn write_manifest(&self) -> Result<()> {
         let text = self.manifest.to_yaml().map_err(Failure::internal)?;
         Ok(atomic::write(&self.folder.join(manifest::FILE_NAME), text)?)
@@ -186,7 +196,7 @@ impl Store {
                 if atomic::is_partial(&name) {
                     atomic::remove_folder(&path)?;
                 } else if let Some(entry) = unregistered(&path, &self.manifest) {
-                    *self.manifest.repetition_mut(&entry.treatment, entry.repetition) = entry.entry;
+                    self.register(entry);
                 }
             }
         }

@@ -79,14 +79,15 @@ fn run_cell(
         },
         |(provider, clock)| clock.begun(Step::Teardown, || provider.teardown(run)),
     )?;
-    facts.insert("started".into(), started.to_string().into());
-    facts.insert("ended".into(), (surroundings.now)().to_string().into());
-    facts.insert("step_seconds".into(), Value::Mapping(clock.mapping()));
+    let entry = &mut facts.repetition;
+    entry.insert("started".into(), started.to_string().into());
+    entry.insert("ended".into(), (surroundings.now)().to_string().into());
+    entry.insert("step_seconds".into(), Value::Mapping(clock.mapping()));
     // The load is over and what is left takes seconds: a first Ctrl-C no longer throws the measurement away.
     if surroundings.interruption.urgent() {
         surroundings.interruption.check()?;
     }
-    clock.begun(Step::Publish, || store.publish(cell, facts, surroundings.redactor))?;
+    clock.begun(Step::Publish, || store.publish(cell, facts.treatment, facts.repetition, surroundings.redactor))?;
     observer.notify(Event::Published { cell: cell.clone(), seconds: clock.seconds });
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::campaign::{Holder, Identity, Opening};
 use crate::failure::{Failure, Kind};
+use crate::provider::Facts;
 
 /// A provider that writes down what it is asked, and fails, panics or is interrupted where told.
 struct Scripted<'a> {
@@ -58,8 +59,10 @@ impl Provider for Scripted<'_> {
         self.act("load", Some(run))
     }
 
-    fn collect(&mut self, run: Run<'_>) -> Result<Mapping> {
-        self.act("collect", Some(run)).map(|()| Mapping::from_iter([("config_sha256".into(), "abc".into())]))
+    fn collect(&mut self, run: Run<'_>) -> Result<Facts> {
+        let repetition = Mapping::from_iter([("config_sha256".into(), "abc".into())]);
+        let treatment = Mapping::from_iter([("display_name".into(), "A".into())]);
+        self.act("collect", Some(run)).map(|()| Facts { treatment, repetition, ..Facts::default() })
     }
 
     fn teardown(&mut self, run: Run<'_>) -> Result<()> {
@@ -114,6 +117,7 @@ fn each_cell_goes_through_all_steps_in_order_and_is_published_after_its_teardown
     let manifest = reports::manifest::Manifest::read(&results.path().join("c/campaign-manifest.yaml")).unwrap();
     let entry = manifest.repetition("a", 1).unwrap();
     assert_eq!(entry.config_sha256(), Some("abc"));
+    assert_eq!(manifest.treatments["a"].display_name(), Some("A"));
     assert_eq!(entry.text(&["started"]).as_deref(), Some("2026-08-17T10:15:00Z"));
     assert!(entry.get(&["step_seconds", "teardown"]).is_some());
     assert_eq!(manifest.provenance.unwrap()["harness"], Value::from("inference-perf 0.7.0"));

@@ -1,12 +1,19 @@
 //! Where treatments run: local, kind, kube, gke.
 
+mod local;
+
 use std::path::Path;
 
+use reports::model::Stack;
 use serde_yaml::Mapping;
 
-use crate::campaign::Cell;
-use crate::failure::Result;
+use crate::campaign::{Cell, Identity};
+use crate::failure::{Failure, Result};
 use crate::lifecycle::Observer;
+use crate::process::Session;
+use crate::settings::{Place, Resolved};
+
+pub use local::Local;
 
 /// One cell on its way through a provider.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +23,61 @@ pub struct Run<'a> {
     /// The cell's work folder: everything left in it by a run that ends well is published as the repetition's
     /// evidence, except what [`crate::evidence::publish`] documents as left out.
     pub work: &'a Path,
+}
+
+/// What is known of a cell once its evidence is collected.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// What the manifest records of the treatment: its name for people, its request path.
+    pub treatment: Mapping,
+    /// What the manifest records of this repetition.
+    pub repetition: Mapping,
+    /// What was measured.
+    pub stack: Stack,
+}
+
+/// One run of the harness.
+#[derive(Clone, Copy)]
+pub struct Load<'a> {
+    /// Where its programs are recorded.
+    pub session: &'a Session,
+    /// Where requests are sent, such as `http://127.0.0.1:8000`.
+    pub endpoint: &'a str,
+    /// The cell's work folder, which the native files are written to.
+    pub work: &'a Path,
+    /// Who is told about progress.
+    pub observer: &'a dyn Observer,
+}
+
+/// The program that sends load and measures, for providers that run it on this machine.
+pub trait Harness {
+    /// Makes it ready, once; returns what the manifest records of it as provenance.
+    ///
+    /// # Errors
+    /// When it cannot be had.
+    fn prepare(&mut self, session: &Session, observer: &dyn Observer) -> Result<Mapping>;
+
+    /// Runs it to its end; returns what the manifest records of this run.
+    ///
+    /// # Errors
+    /// When it fails, or what it left is not a valid measurement.
+    fn run(&mut self, load: Load<'_>) -> Result<Mapping>;
+}
+
+/// What must match for campaigns of these settings to be comparable; `workload` is the harness's configuration with the
+/// places of this machine left out.
+///
+/// # Errors
+/// Usage failures: whatever the provider can know to be wrong before anything is started.
+pub fn identity(root: &Path, resolved: &Resolved, workload: &str) -> Result<Identity> {
+    match resolved.provider.place {
+        Place::Local => local::identity(root, resolved, workload),
+        Place::Kind | Place::Kube | Place::Gke => {
+            let name = &resolved.provider.name;
+            Err(Failure::usage(format!("provider {name} cannot run campaigns in this version"))
+                .hint("use --provider local"))
+        }
+    }
 }
 
 /// A place where treatments run.
@@ -56,7 +118,7 @@ pub trait Provider {
     ///
     /// # Errors
     /// When evidence is missing or cannot be read.
-    fn collect(&mut self, run: Run<'_>) -> Result<Mapping>;
+    fn collect(&mut self, run: Run<'_>) -> Result<Facts>;
 
     /// Removes what `standup` started; called also when it started only half of it, or nothing.
     ///

@@ -1,6 +1,8 @@
 //! One file a verb: its flags (`Args`) and what it does (`run`).
 
 pub mod audit;
+pub mod ci;
+pub mod clean;
 pub mod completions;
 pub mod list;
 pub mod testbed;

@@ -28,7 +28,7 @@ fn entry(value: &str) -> Mapping {
 fn publish(store: &mut Store, cell: &Cell) {
     let work = store.begin(cell).unwrap();
     fs_err::write(work.join("summary.json"), "{}").unwrap();
-    store.publish(cell, entry("abc"), &Redactor::new()).unwrap();
+    store.publish(cell, Mapping::new(), entry("abc"), &Redactor::new()).unwrap();
 }
 
 fn manifest(store: &Store) -> Manifest {
