@@ -1,5 +1,7 @@
 //! What is read of a campaign's folder, and what is refused.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot set up must fail")]
+
 mod support;
 
 use std::os::unix::fs::symlink;

@@ -1,5 +1,7 @@
 //! The published figures, built into stage documents, come out as the headline table that was published from them.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot set up must fail")]
+
 mod support;
 
 use reports::campaign;
