@@ -35,6 +35,10 @@ pub enum Color {
 /// One variant a verb; its file in `verbs/` holds its flags and its output.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Check this machine: every problem at once, each with its fix
+    Doctor(verbs::doctor::Args),
+    /// Manage the pinned llm-d-benchmark checkout
+    Upstream(verbs::upstream::Args),
     /// List the profiles that `--profile` accepts
     Profiles(verbs::list::Args),
     /// List the treatments that `--treatment` accepts
@@ -58,6 +62,8 @@ impl Verb {
     /// Carries the verb out.
     pub fn run(self, context: &Context) -> anyhow::Result<Exit> {
         match self {
+            Self::Doctor(args) => verbs::doctor::run(args, context),
+            Self::Upstream(args) => verbs::upstream::run(args, context),
             Self::Profiles(args) => verbs::list::profiles(args, context),
             Self::Treatments(args) => verbs::list::treatments(args, context),
             Self::Scenarios(args) => verbs::list::scenarios(args, context),

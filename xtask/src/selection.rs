@@ -7,7 +7,7 @@ use controller::settings::{ConfigTree, Environment, Request, Resolved, resolve};
 use crate::context::Context;
 
 /// What to measure, where, and with which settings.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct Selection {
     /// Profile to start from; `profiles` lists them [default: quick]
     #[arg(long, value_name = "NAME")]

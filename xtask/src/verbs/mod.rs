@@ -4,5 +4,7 @@ pub mod audit;
 pub mod ci;
 pub mod clean;
 pub mod completions;
+pub mod doctor;
 pub mod list;
 pub mod testbed;
+pub mod upstream;

@@ -83,6 +83,35 @@ pub struct Record {
     pub freeze: Vec<String>,
 }
 
+/// What a machine has for the harness, without changing anything.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Readiness {
+    /// An environment that runs.
+    Ready(Box<Record>),
+    /// An interpreter that one can be made from.
+    Interpreter(Interpreter),
+    /// No interpreter, for this reason, but something that can bring one.
+    Uv(String),
+}
+
+/// Looks for an environment, an interpreter, or uv.
+///
+/// # Errors
+/// When there is none of them.
+pub fn readiness(session: &Session, request: &Request) -> Result<Readiness> {
+    let requirements = install::Requirements::of(request)?;
+    if let Some(ready) = Environment::ready(session, request, &requirements)? {
+        return Ok(Readiness::Ready(Box::new(ready.record)));
+    }
+    match interpreter::find(session, request.python.as_deref(), &Places::from_environment()) {
+        Ok(interpreter) => Ok(Readiness::Interpreter(interpreter)),
+        Err(error @ interpreter::Error::None(_)) if uv::can_be_had(session) => {
+            Ok(Readiness::Uv(error.to_string().lines().next().unwrap_or_default().to_owned()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 const RECORD: &str = "environment.json";
 
 impl Environment {

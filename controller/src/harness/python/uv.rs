@@ -21,6 +21,11 @@ pub(super) fn on_path() -> Option<PathBuf> {
     which::which("uv").ok()
 }
 
+/// Whether there is a uv, or a Python to install it with.
+pub(super) fn can_be_had(session: &Session) -> bool {
+    on_path().is_some() || interpreter::find_any(session, &Places::from_environment(), UV_FLOOR).is_some()
+}
+
 /// Whether the user has told pip where packages come from. uv does not read that, so pip must be used.
 pub(super) fn overridden_by_pip() -> bool {
     let set = |names: &[&str]| names.iter().any(|name| std::env::var_os(name).is_some());

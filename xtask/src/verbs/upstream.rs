@@ -1,0 +1,105 @@
+//! `upstream`: the pinned llm-d-benchmark checkout.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use controller::failure::Failure;
+use controller::process::Session;
+use controller::settings::Settings;
+use controller::upstream::{self, Checkout, Spec, Status};
+
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::selection::Selection;
+
+/// Flags of `upstream`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Fetch the pinned commit unless it is there
+    Sync(Flags),
+    /// Tell what is there, without the network
+    Status(Flags),
+}
+
+#[derive(Debug, clap::Args)]
+struct Flags {
+    /// A checkout of llm-d-benchmark to use as it is
+    #[arg(long, value_name = "DIR")]
+    llm_d_benchmark_dir: Option<PathBuf>,
+    /// Any setting of docs/settings.md, may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    sets: Vec<String>,
+    /// Print JSON for other programs
+    #[arg(long)]
+    json: bool,
+}
+
+/// Carries the subcommand out.
+pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
+    let (Command::Sync(flags) | Command::Status(flags)) = &args.command;
+    let selection = Selection {
+        llm_d_benchmark_dir: flags.llm_d_benchmark_dir.clone(),
+        sets: flags.sets.clone(),
+        ..Selection::default()
+    };
+    let spec = spec(&selection.resolve(context)?.settings);
+    let mut out = std::io::stdout().lock();
+    match &args.command {
+        Command::Sync(_) => {
+            let checkout = upstream::sync(&Session::listening()?, &spec).map_err(Failure::from)?;
+            if flags.json {
+                serde_json::to_writer_pretty(&mut out, &checkout)?;
+                writeln!(out)?;
+            } else {
+                print_checkout(&mut out, &checkout)?;
+            }
+        }
+        Command::Status(_) => {
+            let status = upstream::status(&spec).map_err(Failure::from)?;
+            if flags.json {
+                serde_json::to_writer_pretty(&mut out, &status)?;
+                writeln!(out)?;
+            } else {
+                print_status(&mut out, &status)?;
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn spec(settings: &Settings) -> Spec {
+    Spec {
+        url: settings.upstream.url.clone(),
+        revision: settings.pins.llm_d_benchmark.clone(),
+        cache: settings.upstream.cache_dir.clone().unwrap_or_else(upstream::cache_folder),
+        dir: settings.upstream.dir.clone(),
+    }
+}
+
+fn print_checkout(out: &mut impl Write, checkout: &Checkout) -> std::io::Result<()> {
+    let how = match (checkout.callers, checkout.fetched) {
+        (true, _) => "yours, used as it is",
+        (_, true) => "fetched",
+        (_, false) => "already there",
+    };
+    writeln!(out, "folder    {}", checkout.folder.display())?;
+    writeln!(out, "commit    {} ({how})", checkout.commit)?;
+    checkout.warnings.iter().try_for_each(|warning| writeln!(out, "warning   {warning}"))
+}
+
+fn print_status(out: &mut impl Write, status: &Status) -> std::io::Result<()> {
+    let state = serde_json::to_value(status.state)?;
+    let commit = status.commit.as_deref().unwrap_or("n/a");
+    writeln!(out, "state     {}", state.as_str().unwrap_or("n/a"))?;
+    writeln!(out, "folder    {}{}", status.folder.display(), if status.callers { " (yours)" } else { "" })?;
+    writeln!(out, "commit    {commit}")?;
+    writeln!(out, "wanted    {} of {}", status.revision, status.url)?;
+    status.modified.iter().try_for_each(|file| writeln!(out, "modified  {file}"))?;
+    status.warnings.iter().try_for_each(|warning| writeln!(out, "warning   {warning}"))
+}
