@@ -51,6 +51,10 @@ pub enum Verb {
     Clean(verbs::clean::Args),
     /// Format, lint, test, and run a smoke campaign
     Ci(verbs::ci::Args),
+    /// Hold a campaign against the stored baseline, or test the gate itself
+    Gate(verbs::gate::Args),
+    /// Propose, promote and look after the baselines that campaigns are held against
+    Baseline(verbs::baseline::Args),
     /// Print a shell completion script
     Completions(verbs::completions::Args),
     /// Run the embedded model servers and routers
@@ -70,6 +74,8 @@ impl Verb {
             Self::Audit(args) => verbs::audit::run(args, context),
             Self::Clean(args) => verbs::clean::run(args, context),
             Self::Ci(args) => verbs::ci::run(args, context),
+            Self::Gate(args) => verbs::gate::run(args, context),
+            Self::Baseline(args) => verbs::baseline::run(args, context),
             Self::Completions(args) => verbs::completions::run(args, context),
             Self::Testbed(args) => verbs::testbed::run(args, context),
         }

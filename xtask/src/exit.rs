@@ -24,12 +24,35 @@ Exit codes:
 pub enum Exit {
     /// All went well.
     Success,
+    /// The gate found a regression, or its self-test a rate that does not hold.
+    Regression,
+    /// The gate cannot say, and was told to fail then, or compared nothing.
+    Inconclusive,
+    /// There is no baseline, or it is stale, gone or corrupted.
+    BaselineMissing,
+    /// The baseline measured something else.
+    IdentityMismatch,
+    /// The campaign is not a valid measurement.
+    InvalidCampaign,
+}
+
+impl Exit {
+    fn code(self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Success => 0,
+            Self::Regression => 3,
+            Self::Inconclusive => 4,
+            Self::BaselineMissing => 5,
+            Self::IdentityMismatch => 6,
+            Self::InvalidCampaign => 7,
+        })
+    }
 }
 
 /// Prints an error with its causes and hints, and turns the outcome into the process's exit code.
 pub fn from(context: &Context, outcome: anyhow::Result<Exit>) -> ExitCode {
     let error = match outcome {
-        Ok(Exit::Success) => return ExitCode::SUCCESS,
+        Ok(exit) => return exit.code(),
         Err(error) => error,
     };
     let paint = |style: &str, word: &str| match context.color {

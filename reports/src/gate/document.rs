@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::baseline::Freshness;
 use super::calibration::Calibration;
 use super::identity::Difference;
+use super::limits::OnInconclusive;
 use super::outcome::{GateVerdict, Outcome};
 
 /// The document's version; it grows when a field changes its meaning or goes.
@@ -85,6 +86,39 @@ pub struct CreepRow {
     pub name: String,
     /// Its change since the older baseline.
     pub change: f64,
+}
+
+/// How the search for a baseline ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// There was one to compare with.
+    Compared,
+    /// There is none, or it is gone or corrupted.
+    NoBaseline,
+    /// It is too old to decide.
+    Stale,
+    /// It measured something else.
+    OtherIdentity,
+}
+
+/// The exit code of a gate: 0 pass, 3 regression, 4 inconclusive, 5 baseline missing or stale, 6 another identity, 7
+/// invalid campaign. A gate that compared nothing never has 0.
+#[must_use]
+pub fn exit_code(outcome: &Outcome, ending: Ending, on_inconclusive: OnInconclusive) -> u8 {
+    match (outcome.verdict, ending) {
+        (GateVerdict::Invalid, _) => 7,
+        (_, Ending::OtherIdentity) => 6,
+        // A hard limit needs no baseline.
+        (GateVerdict::Regression, Ending::NoBaseline) => 3,
+        (_, Ending::NoBaseline | Ending::Stale) => 5,
+        (GateVerdict::Regression, _) => 3,
+        (GateVerdict::OtherIdentity, _) => 6,
+        (GateVerdict::NoBaseline, _) => 5,
+        (GateVerdict::Inconclusive, _) if on_inconclusive == OnInconclusive::Fail || outcome.compared == 0 => 4,
+        (GateVerdict::Inconclusive, _) => 0,
+        (GateVerdict::Pass, _) if outcome.compared == 0 => 4,
+        (GateVerdict::Pass, _) => 0,
+    }
 }
 
 impl Document {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::metric::Statistic;
 use super::rows::{Row, Tier, Verdict};
 use super::validity::Problem;
 
@@ -36,6 +37,8 @@ pub enum GateVerdict {
     Invalid,
     /// There is no baseline to compare with.
     NoBaseline,
+    /// The baselines that there are measured something else.
+    OtherIdentity,
 }
 
 impl GateVerdict {
@@ -48,6 +51,7 @@ impl GateVerdict {
             Self::Regression => "regression",
             Self::Invalid => "invalid campaign",
             Self::NoBaseline => "no baseline",
+            Self::OtherIdentity => "baseline of another identity",
         }
     }
 }
@@ -94,16 +98,19 @@ impl Outcome {
     }
 }
 
-/// Whether an inconclusive row leaves the gate undecided: rows over all stages do, and single stages of a ladder that has
-/// no such row.
+/// Whether an inconclusive row leaves the gate undecided. Rows over all stages do. Single stages only decide for a treatment
+/// that has no such row, and p99, which few campaigns have requests enough for, only where it is all that was asked for.
 fn decides(row: &Row, rows: &[Row]) -> bool {
-    let over_all = |other: &Row| {
-        other.tier == Tier::Mean
-            && other.treatment == row.treatment
-            && other.metric == row.metric
-            && other.statistic == row.statistic
+    let coarser = |other: &Row| {
+        let same = other.treatment == row.treatment && other.metric == row.metric;
+        let quantile = if row.statistic == Statistic::P99 && row.tier == Tier::Mean {
+            other.statistic != Statistic::P99
+        } else {
+            other.statistic == row.statistic && row.tier != Tier::Mean
+        };
+        other.tier == Tier::Mean && same && quantile
     };
-    row.tier == Tier::Mean || !rows.iter().any(over_all)
+    !rows.iter().any(coarser)
 }
 
 /// Worst first: by verdict, then by p-value, then the rows over all stages, then by how far the change goes.

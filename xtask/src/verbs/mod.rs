@@ -1,10 +1,12 @@
 //! One file a verb: its flags (`Args`) and what it does (`run`).
 
 pub mod audit;
+pub mod baseline;
 pub mod ci;
 pub mod clean;
 pub mod completions;
 pub mod doctor;
+pub mod gate;
 pub mod list;
 pub mod testbed;
 pub mod upstream;

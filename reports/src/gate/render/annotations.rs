@@ -16,7 +16,7 @@ pub fn annotations(document: &Document) -> Vec<String> {
     let failed = [Verdict::Regression, Verdict::Suspect, Verdict::Missing];
     let rows = outcome.rows.iter();
     errors.extend(rows.filter(|row| failed.contains(&row.verdict) && row.waived.is_none()).map(describe));
-    if outcome.verdict == GateVerdict::NoBaseline || outcome.compared == 0 {
+    if matches!(outcome.verdict, GateVerdict::NoBaseline | GateVerdict::OtherIdentity) || outcome.compared == 0 {
         errors.insert(0, document.headline.clone());
     }
     let mut warnings: Vec<String> = document.warnings.clone();

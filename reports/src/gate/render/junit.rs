@@ -22,9 +22,9 @@ pub fn junit(document: &Document) -> Result<String, quick_junit::SerializeError>
         campaign.add_test_case(TestCase::new("the campaign is valid", status));
     }
     match document.outcome.verdict {
-        GateVerdict::NoBaseline => {
+        GateVerdict::NoBaseline | GateVerdict::OtherIdentity => {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_message("there is no usable baseline");
+            status.set_message(document.warnings.first().unwrap_or(&document.headline).clone());
             campaign.add_test_case(TestCase::new("there is a baseline", status));
         }
         _ if document.outcome.compared == 0 => {

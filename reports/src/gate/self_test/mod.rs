@@ -181,7 +181,7 @@ fn one_gate(batch: &Batch, seed: u64, gate: usize, generator: &mut Generator, co
             GateVerdict::Regression => 0,
             GateVerdict::Inconclusive => 1,
             GateVerdict::Pass => 2,
-            GateVerdict::Invalid | GateVerdict::NoBaseline => 3,
+            GateVerdict::Invalid | GateVerdict::NoBaseline | GateVerdict::OtherIdentity => 3,
         };
         counts[slot] += 1;
     }
