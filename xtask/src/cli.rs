@@ -55,6 +55,8 @@ pub enum Verb {
     Gate(verbs::gate::Args),
     /// Propose, promote and look after the baselines that campaigns are held against
     Baseline(verbs::baseline::Args),
+    /// Write a campaign's report: Markdown, HTML, charts, tables
+    Report(verbs::report::Args),
     /// Print a shell completion script
     Completions(verbs::completions::Args),
     /// Run the embedded model servers and routers
@@ -76,6 +78,7 @@ impl Verb {
             Self::Ci(args) => verbs::ci::run(args, context),
             Self::Gate(args) => verbs::gate::run(args, context),
             Self::Baseline(args) => verbs::baseline::run(args, context),
+            Self::Report(args) => verbs::report::run(args, context),
             Self::Completions(args) => verbs::completions::run(args, context),
             Self::Testbed(args) => verbs::testbed::run(args, context),
         }

@@ -8,5 +8,6 @@ pub mod completions;
 pub mod doctor;
 pub mod gate;
 pub mod list;
+pub mod report;
 pub mod testbed;
 pub mod upstream;

@@ -5,6 +5,8 @@
 mod data;
 
 #[cfg(test)]
+mod browser;
+#[cfg(test)]
 mod tests;
 
 use serde::Serialize;

@@ -2,7 +2,8 @@ use super::*;
 use crate::render::fixture::{self, compare};
 use crate::render::page::Place;
 
-fn html(campaign: &crate::campaign::Campaign, candidates: &[&str]) -> String {
+/// The page of these treatments against `service`.
+pub(super) fn html(campaign: &crate::campaign::Campaign, candidates: &[&str]) -> String {
     let comparisons: Vec<_> = candidates.iter().map(|candidate| compare(campaign, "service", candidate)).collect();
     let report = Report::new(campaign, &comparisons, &[]);
     let charts = report.charts();

@@ -90,7 +90,8 @@ fn a_treatment_alone_has_no_changes_and_no_verdicts() {
 
 #[test]
 fn a_failed_repetition_is_named_and_its_reason_told() {
-    let campaign = fixture::with_failed_repetition(fixture::published(), "service", 2);
+    let mut campaign = fixture::with_failed_repetition(fixture::published(), "service", 2);
+    campaign = fixture::with_failed_repetition(campaign, "agentgateway-standalone", 2);
     let page = campaign_page(&campaign, &["agentgateway-standalone"]);
     assert!(page.contains("- service, repetition 2 failed and is in no number: the harness sent 3 of 40 requests."));
 }

@@ -1,0 +1,168 @@
+//! `report`: documents from a campaign's evidence, as often as wanted.
+
+mod png;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use controller::failure::{Failure, Result};
+use reports::campaign::{self, Campaign};
+use reports::compare::Options;
+use reports::render::{self, Content, Format, Plan, Written};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::exit::Exit;
+
+/// Flags of `report`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The campaign's folder, such as `results/<campaign>`
+    #[arg(required_unless_present = "native")]
+    campaign: Option<PathBuf>,
+    /// Compare CANDIDATE with BASELINE; may be repeated [default: `service` against every other treatment]
+    #[arg(long, value_name = "BASELINE:CANDIDATE", value_parser = pair)]
+    comparison: Vec<(String, String)>,
+    /// What to write: markdown, csv, json, svg, png, html [default: all but png]
+    #[arg(long, value_name = "FORMAT,...", value_delimiter = ',', value_parser = format)]
+    format: Vec<Format>,
+    /// Where to write it; a report that is there is replaced [default: `report` in the campaign's folder]
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Report on a bare folder of inference-perf's results under this name; the first is the baseline
+    #[arg(long, value_name = "NAME=DIR", value_parser = named, conflicts_with = "campaign", requires = "output")]
+    native: Vec<(String, PathBuf)>,
+    /// Print JSON for other programs
+    #[arg(long)]
+    json: bool,
+}
+
+/// Reads, compares, writes, and says where the documents are.
+pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
+    let (campaign, output) = read(&args)?;
+    for warning in &campaign.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let content = Content::of(&campaign, &args.comparison, &Options::default())
+        .map_err(|error| Failure::usage(error).hint("`--comparison BASELINE:CANDIDATE` chooses what is compared"))?;
+    let formats = if args.format.is_empty() { Format::DEFAULT.to_vec() } else { args.format };
+    let wants_png = formats.contains(&Format::Png);
+    let plan = Plan { formats, output, link_evidence: true };
+    let report = content.report(&campaign);
+    let staged = render::stage(&report, &plan).map_err(unwritten)?;
+    if wants_png {
+        png::draw(staged.charts(), context)?;
+    }
+    let written = staged.place().map_err(unwritten)?;
+    print(&content, &written, args.json)?;
+    Ok(Exit::Success)
+}
+
+fn read(args: &Args) -> Result<(Campaign, PathBuf)> {
+    if let (false, Some(output)) = (args.native.is_empty(), &args.output) {
+        let campaign = campaign::from_native(&args.native).map_err(|error| {
+            Failure::usage(error).hint("each `--native NAME=DIR` names a folder that inference-perf wrote")
+        })?;
+        return Ok((campaign, absolute(output)?));
+    }
+    let folder = absolute(args.campaign.as_deref().unwrap_or(Path::new(".")))?;
+    let campaign = campaign::read(&folder)
+        .map_err(|error| Failure::usage(error).hint("a campaign's folder holds campaign-manifest.yaml and runs/"))?;
+    let output = args.output.as_deref().map_or_else(|| Ok(folder.join("report")), absolute)?;
+    Ok((campaign, output))
+}
+
+/// Absolute, so that links from documents to evidence can be worked out.
+fn absolute(path: &Path) -> Result<PathBuf> {
+    // An existing folder by its real name: evidence and report must not differ by a symbolic link.
+    fs_err::canonicalize(path).or_else(|_| std::path::absolute(path)).map_err(Failure::from)
+}
+
+fn unwritten(error: render::Error) -> Failure {
+    match error {
+        error @ render::Error::NotAReport { .. } => Failure::usage(error)
+            .hint("choose another `--output`; only a folder that holds nothing but a report is replaced"),
+        other => Failure::internal(other),
+    }
+}
+
+fn print(content: &Content, written: &Written, as_json: bool) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if as_json {
+        let comparisons: Vec<_> = content
+            .comparisons()
+            .iter()
+            .map(|comparison| json!({"baseline": comparison.baseline.name, "candidate": comparison.candidate.name}))
+            .collect();
+        let document = json!({"folder": written.folder, "files": written.files, "comparisons": comparisons});
+        serde_json::to_writer_pretty(&mut out, &document)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    for page in ["README.md", "report.html"] {
+        let page = written.folder.join(page);
+        if written.files.contains(&page) {
+            writeln!(out, "{}", page.display())?;
+        }
+    }
+    if written.files.is_empty() || !written.files.iter().any(|file| file.parent() == Some(&written.folder)) {
+        writeln!(out, "{}", written.folder.display())?;
+    }
+    Ok(())
+}
+
+fn pair(text: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once(':') {
+        Some((baseline, candidate)) if !baseline.is_empty() && !candidate.is_empty() => {
+            Ok((baseline.to_owned(), candidate.to_owned()))
+        }
+        _ => Err("two treatments joined by a colon, such as service:agentgateway-standalone".to_owned()),
+    }
+}
+
+fn named(text: &str) -> std::result::Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, folder)) if !name.is_empty() && !folder.is_empty() => Ok((name.to_owned(), folder.into())),
+        _ => Err("a name and a folder joined by an equals sign, such as service=results/plain".to_owned()),
+    }
+}
+
+fn format(text: &str) -> std::result::Result<Format, String> {
+    text.trim().parse()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Verb};
+
+    fn parse(line: &str) -> std::result::Result<Args, String> {
+        match Cli::try_parse_from(std::iter::once("xtask").chain(line.split(' ')))
+            .map_err(|error| error.to_string())?
+            .verb
+        {
+            Verb::Report(args) => Ok(args),
+            _ => Err("another verb".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_campaign_or_bare_results_are_named_but_not_both() {
+        assert!(parse("report results/a").is_ok());
+        assert!(parse("report").is_err());
+        assert!(parse("report --native a=x --native b=y --output out").is_ok());
+        assert!(parse("report --native a=x").unwrap_err().contains("--output"));
+        assert!(parse("report results/a --native a=x --output out").is_err());
+    }
+
+    #[test]
+    fn comparisons_and_formats_are_checked_before_anything_is_read() {
+        let args = parse("report c --comparison service:a --comparison service:b --format markdown,png").unwrap();
+        assert_eq!(args.comparison.len(), 2);
+        assert_eq!(args.format, [Format::Markdown, Format::Png]);
+        assert!(parse("report c --comparison service").unwrap_err().contains("joined by a colon"));
+        assert!(parse("report c --format pdf").unwrap_err().contains("markdown, csv, json, svg, png, html"));
+    }
+}
