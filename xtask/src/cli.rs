@@ -47,6 +47,8 @@ pub enum Verb {
     Scenarios(verbs::list::Args),
     /// Recompute a campaign's numbers from its per-request records and compare them with the stored documents
     Audit(verbs::audit::Args),
+    /// Write a campaign's numbers in the formats of other tools
+    Export(verbs::export::Args),
     /// Remove what interrupted and failed runs left behind
     Clean(verbs::clean::Args),
     /// Format, lint, test, and run a smoke campaign
@@ -74,6 +76,7 @@ impl Verb {
             Self::Treatments(args) => verbs::list::treatments(args, context),
             Self::Scenarios(args) => verbs::list::scenarios(args, context),
             Self::Audit(args) => verbs::audit::run(args, context),
+            Self::Export(args) => verbs::export::run(args, context),
             Self::Clean(args) => verbs::clean::run(args, context),
             Self::Ci(args) => verbs::ci::run(args, context),
             Self::Gate(args) => verbs::gate::run(args, context),

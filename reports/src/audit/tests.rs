@@ -93,6 +93,29 @@ fn every_number_that_the_harness_wrote_follows_from_its_records() {
 }
 
 #[test]
+fn records_of_every_version_are_understood() {
+    for version in ["0.4", "0.5", "0.6"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/native").join(version);
+        let text = fs::read_to_string(path.join(native::PER_REQUEST_FILE)).unwrap();
+        let expected: Vec<native::Record> = serde_json::from_str(&text).unwrap();
+        let mut scanner = Scanner::new(text.as_bytes());
+        let (mut record, mut first) = (Record::default(), true);
+        scanner.expect(b'[', "").unwrap();
+        for expected in &expected {
+            assert!(scanner.member(b']', &mut first).unwrap());
+            record.read(&mut scanner).unwrap();
+            assert_eq!((record.start, record.end), (Some(expected.start_time), Some(expected.end_time)), "{version}");
+            assert_eq!(record.failed, !expected.succeeded(), "{version}");
+            assert_eq!(record.input_tokens, expected.input_tokens(), "{version}");
+            assert_eq!(record.output_tokens, expected.output_tokens(), "{version}");
+            assert_eq!(record.server_output_tokens, expected.server_output_tokens(), "{version}");
+            assert_eq!(record.token_times, expected.token_times(), "{version}");
+        }
+        assert!(!scanner.member(b']', &mut first).unwrap());
+    }
+}
+
+#[test]
 fn a_changed_number_is_named_with_both_values() {
     let copy = Copy::of("streamed");
     let path = copy.file("stage_1_lifecycle_metrics.json");

@@ -1,16 +1,16 @@
 //! What was measured: the components between the client and the accelerator.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The components of a deployment, as its Benchmark Report documents list them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
     /// In the document's order.
     pub components: Vec<Component>,
 }
 
 /// One component: an inference engine, a router, a proxy.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Component {
     /// Its unique name in the stack.
     pub label: String,
@@ -33,7 +33,7 @@ pub struct Component {
 }
 
 /// The hardware that an engine uses.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Accelerator {
     /// Hardware model name.
     pub model: String,
@@ -44,7 +44,7 @@ pub struct Accelerator {
 }
 
 /// How a model is split over accelerators.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Parallelism {
     /// Tensor parallelism.
     pub tp: Option<u64>,

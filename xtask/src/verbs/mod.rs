@@ -6,6 +6,7 @@ pub mod ci;
 pub mod clean;
 pub mod completions;
 pub mod doctor;
+pub mod export;
 pub mod gate;
 pub mod list;
 pub mod report;
