@@ -32,7 +32,24 @@ pub enum Error {
 /// Reads one YAML document of at most `limit` bytes.
 pub fn read<T: DeserializeOwned>(path: &Path, limit: u64) -> Result<T, Error> {
     let text = files::read_text(path, limit)?;
-    serde_yaml::from_str(&text).map_err(|source| Error::Syntax { path: path.into(), source })
+    refuse_brackets(&text)
+        .and_then(|()| serde_yaml::from_str(&text))
+        .map_err(|source| Error::Syntax { path: path.into(), source })
+}
+
+/// Most opening brackets in a document. The parser takes time that grows with the square of their nesting, before any
+/// limit of its own is looked at: 100 kB of them would keep it busy for minutes. Documents are written in block style.
+const BRACKETS: usize = 10_000;
+
+/// Refuses text that the parser would take too long over.
+pub(crate) fn refuse_brackets(text: &str) -> Result<(), serde_yaml::Error> {
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
+    if brackets > BRACKETS {
+        return Err(serde::de::Error::custom(format!(
+            "{brackets} opening brackets, more than the {BRACKETS} that are read"
+        )));
+    }
+    Ok(())
 }
 
 /// YAML text that both a YAML 1.1 reader (PyYAML) and a 1.2 reader read back as `value`.

@@ -7,11 +7,11 @@ use serde::Deserialize;
 
 use super::schema::{self, Document, Statistics};
 use super::{Error, Version};
-use crate::files;
 use crate::model::{
     Accelerator, Component, Distribution, Failure, Harness, Latency, Load, Parallelism, Prefix, Requests, Sequence,
     Stack, Stage, Throughput, Workload,
 };
+use crate::{files, yaml};
 
 /// A document, read and checked.
 #[derive(Clone, Debug)]
@@ -42,6 +42,7 @@ pub fn parse(path: &Path, text: &str, number: u32) -> Result<Report, Error> {
     };
     let document: Document = {
         let mut note = note;
+        yaml::refuse_brackets(text).map_err(|source| Error::Syntax { path: path.into(), source })?;
         let yaml = serde_yaml::Deserializer::from_str(text);
         Document::deserialize(serde_ignored::Deserializer::new(yaml, &mut note))
             .map_err(|source| Error::Syntax { path: path.into(), source })?
