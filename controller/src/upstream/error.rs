@@ -51,22 +51,22 @@ pub enum Error {
         files: Vec<String>,
     },
     /// The repository cannot be reached.
-    #[error("{url} cannot be reached: {source}")]
+    #[error("{url} cannot be reached: {cause}")]
     Unreachable {
         /// The URL, without secrets.
         url: String,
         /// git's words.
-        source: process::Error,
+        cause: process::Error,
     },
     /// The repository has no such revision.
-    #[error("{url} has no revision {revision}: {source}")]
+    #[error("{url} has no revision {revision}: {cause}")]
     NoSuchRevision {
         /// The URL, without secrets.
         url: String,
         /// The revision.
         revision: String,
         /// git's words.
-        source: process::Error,
+        cause: process::Error,
     },
     /// What was fetched is not what was asked for.
     #[error("{found} was checked out although {asked} was asked for")]

@@ -104,7 +104,7 @@ fn git(step: &str, folder: &Path) -> Command {
 }
 
 /// Tells an unreachable repository from one that lacks the revision.
-fn explain(session: &Session, spec: &Spec, source: process::Error) -> Error {
+fn explain(session: &Session, spec: &Spec, cause: process::Error) -> Error {
     const MISSING: [&str; 4] = ["not our ref", "couldn't find remote ref", "no such remote ref", "unadvertised object"];
     const UNREACHABLE: [&str; 12] = [
         "Could not resolve host",
@@ -120,14 +120,14 @@ fn explain(session: &Session, spec: &Spec, source: process::Error) -> Error {
         "could not read Username",
         "repository not found",
     ];
-    let said = source.stderr_tail().to_owned();
+    let said = cause.stderr_tail().to_owned();
     let url = session.redactor().redact(&spec.url).into_owned();
     let says = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
     if says(&MISSING) {
-        return Error::NoSuchRevision { url, revision: spec.revision.clone(), source };
+        return Error::NoSuchRevision { url, revision: spec.revision.clone(), cause };
     }
-    if says(&UNREACHABLE) || matches!(source.reason(), Reason::Timeout(_) | Reason::NoProgress(_)) {
-        return Error::Unreachable { url, source };
+    if says(&UNREACHABLE) || matches!(cause.reason(), Reason::Timeout(_) | Reason::NoProgress(_)) {
+        return Error::Unreachable { url, cause };
     }
-    Error::Git(source)
+    Error::Git(cause)
 }
