@@ -39,6 +39,8 @@ pub enum Verb {
     Doctor(verbs::doctor::Args),
     /// Manage the pinned llm-d-benchmark checkout
     Upstream(verbs::upstream::Args),
+    /// Render a cluster campaign and print its commands without touching a cluster
+    Plan(verbs::plan::Args),
     /// List the profiles that `--profile` accepts
     Profiles(verbs::list::Args),
     /// List the treatments that `--treatment` accepts
@@ -72,6 +74,7 @@ impl Verb {
         match self {
             Self::Doctor(args) => verbs::doctor::run(args, context),
             Self::Upstream(args) => verbs::upstream::run(args, context),
+            Self::Plan(args) => verbs::plan::run(args, context),
             Self::Profiles(args) => verbs::list::profiles(args, context),
             Self::Treatments(args) => verbs::list::treatments(args, context),
             Self::Scenarios(args) => verbs::list::scenarios(args, context),

@@ -309,7 +309,7 @@ impl Command {
 }
 
 /// Quotes a word for a POSIX shell.
-fn quote(word: &str) -> String {
+pub fn quote(word: &str) -> String {
     // A NUL cannot be quoted, and cannot be in an argument either.
     shlex::try_quote(word).map_or_else(|_| format!("{word:?}"), std::borrow::Cow::into_owned)
 }

@@ -27,7 +27,7 @@ mod session;
 mod supervise;
 
 pub use child::Child;
-pub use command::{Command, Inherit};
+pub use command::{Command, Inherit, quote};
 pub use error::{Error, Reason};
 pub use interrupt::{Interrupted, Interruption};
 pub use journal::JournalEntry;

@@ -16,11 +16,28 @@ pub fn emit(value: &Value) -> Result<String, Error> {
     Ok(text)
 }
 
+/// What a Python script prints for an input; `None` without Python or PyYAML.
 #[cfg(test)]
-mod tests {
+pub(super) fn python(script: &str, input: &str) -> Option<String> {
     use std::io::Write;
     use std::process::{Command, Stdio};
 
+    let mut child = Command::new("python3")
+        .args(["-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .ok()?;
+    child.stdin.take()?.write_all(input.as_bytes()).ok()?;
+    let output = child.wait_with_output().ok()?;
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() || error.contains("No module named"), "{error}");
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
     use super::*;
 
     /// Text that one YAML version or another takes for something else.
@@ -118,21 +135,5 @@ mod tests {
         document.insert("numbers".into(), vec![Value::from(1), Value::from(5.625), Value::from(-3)].into());
         document.insert("empty".into(), Value::Mapping(serde_yaml::Mapping::new()));
         Value::Mapping(document)
-    }
-
-    /// What the script prints; `None` without Python or PyYAML.
-    fn python(script: &str, input: &str) -> Option<String> {
-        let mut child = Command::new("python3")
-            .args(["-c", script])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .ok()?;
-        child.stdin.take()?.write_all(input.as_bytes()).ok()?;
-        let output = child.wait_with_output().ok()?;
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() || error.contains("No module named"), "{error}");
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }

@@ -7,8 +7,10 @@ mod error;
 mod invariant;
 mod merge;
 pub mod names;
+mod plan;
 mod scenario;
 mod spec;
+mod steps;
 mod template;
 mod treatment;
 
@@ -17,4 +19,6 @@ mod tests;
 
 pub use emit::emit;
 pub use error::Error;
+pub use plan::{Plan, PlannedCell, plan, workload};
+pub use steps::{CAMPAIGN_ANNOTATION, MANAGED_BY, Step, Subject, TREATMENT_LABEL, steps};
 pub use treatment::{Places, Rendered, treatment};

@@ -13,10 +13,11 @@ use crate::settings::{ConfigTree, Environment, Request, Resolved, resolve};
 
 const WORKLOAD: &str = "load: {type: constant}\n";
 /// Every profile of a cluster; each is rendered with every treatment that its provider can run.
-const PROFILES: [&str; 6] = [
+const PROFILES: [&str; 7] = [
     "kind-smoke",
     "kind-sim",
     "gke-sim",
+    "load-only-qwen3-32b-h100",
     "optimized-baseline-qwen3-32b-h100",
     "optimized-baseline-qwen3-32b-h100-v0.9",
     "optimized-baseline-qwen3-32b-h100-v0.9-vllm-v0.27.1",
@@ -258,5 +259,149 @@ fn assert_servers(servers: &Value, profile: &str, context: &str) {
             assert_eq!(limits["memory"], Value::from(memory), "{context}");
             assert_eq!(limits["nvidia.com/gpu"], Value::from("2"), "{context}: {limits:?}");
         }
+    }
+}
+
+fn planned(profile: &str, sets: &[&str]) -> (TempDir, super::Plan) {
+    let folder = TempDir::new().unwrap();
+    let checkout = checkout();
+    let plan = super::plan(&tree(), &resolved(profile, sets), "nightly", folder.path(), checkout.path()).unwrap();
+    (folder, plan)
+}
+
+/// The commands with the temporary folder taken out.
+fn commands(folder: &TempDir, plan: &super::Plan, treatment: &str) -> String {
+    let cell = plan.cells.iter().find(|cell| cell.treatment == treatment).unwrap();
+    let lines: Vec<_> = cell.steps.iter().map(|step| format!("{}: {}", step.name, step.argv.join(" "))).collect();
+    lines.join("\n").replace(&folder.path().display().to_string(), "DIR")
+}
+
+#[test]
+fn the_commands_of_each_way_to_the_model_servers() {
+    let (folder, plan) = planned("kind-smoke", &[]);
+    let (gke_folder, gke) = planned("gke-sim", &["treatments=service,gke-gateway"]);
+    insta::assert_snapshot!(
+        [
+            commands(&folder, &plan, "service"),
+            commands(&folder, &plan, "agentgateway-standalone"),
+            commands(&folder, &plan, "agentgateway-gateway"),
+            commands(&gke_folder, &gke, "gke-gateway"),
+        ]
+        .join("\n\n")
+    );
+}
+
+#[test]
+fn a_plan_holds_every_repetition_in_its_order_and_writes_its_files() {
+    let (_folder, plan) = planned("kind-smoke", &["repetitions=2", "order=rotated"]);
+    let cells: Vec<_> = plan.cells.iter().map(|cell| format!("{} {}", cell.treatment, cell.repetition)).collect();
+    assert_eq!(
+        cells,
+        [
+            "service 1",
+            "agentgateway-standalone 1",
+            "agentgateway-gateway 1",
+            "agentgateway-standalone 2",
+            "agentgateway-gateway 2",
+            "service 2"
+        ]
+    );
+    for cell in &plan.cells {
+        for name in ["scenario.yaml", "spec.yaml", "workload.yaml", "invariant.yaml"] {
+            assert!(cell.folder.join(name).is_file(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_published_ladder_is_scaled_by_the_replicas_and_leaves_endpoint_and_model_to_llm_d_benchmark() {
+    let (_folder, plan) = planned("optimized-baseline-qwen3-32b-h100", &["cluster.replicas=2"]);
+    let text = fs_err::read_to_string(plan.cells[0].folder.join("workload.yaml")).unwrap();
+    let workload: Value = serde_yaml::from_str(&text).unwrap();
+    let stages = workload["load"]["stages"].as_sequence().unwrap();
+    assert_eq!(stages.len(), 17);
+    let rates: Vec<_> = stages.iter().map(|stage| stage["rate"].as_f64().unwrap()).collect();
+    assert_eq!(rates[..3], [3.75, 0.75, 2.5]);
+    assert_eq!(rates[16], 15.0);
+    assert_eq!(workload["load"]["type"], Value::from("poisson"));
+    assert_eq!(workload["load"]["request_timeout"].as_f64(), Some(300.0));
+    assert_eq!(workload["server"]["base_url"], Value::from("REPLACE_ENV_LLMDBENCH_HARNESS_STACK_ENDPOINT_URL"));
+    assert_eq!(workload["server"]["model_name"], Value::from("REPLACE_ENV_LLMDBENCH_DEPLOY_CURRENT_MODEL"));
+}
+
+#[test]
+fn the_deterministic_variant_has_constant_arrivals_and_a_shorter_timeout() {
+    let (_folder, plan) = planned("load-only-qwen3-32b-h100", &["workload.variant=deterministic"]);
+    let text = fs_err::read_to_string(plan.cells[0].folder.join("workload.yaml")).unwrap();
+    let workload: Value = serde_yaml::from_str(&text).unwrap();
+    assert_eq!(workload["load"]["type"], Value::from("constant"));
+    assert_eq!(workload["load"]["request_timeout"].as_f64(), Some(120.0));
+    assert_eq!(workload["load"]["base_seed"].as_u64(), Some(42));
+    assert_eq!(workload["data"]["input_distribution"]["mean"].as_u64(), Some(7200));
+    assert_eq!(workload["data"]["input_distribution"]["total_count"].as_u64(), Some(20000));
+}
+
+#[test]
+fn a_local_campaign_has_no_plan_for_a_cluster() {
+    let folder = TempDir::new().unwrap();
+    let failure = super::plan(&tree(), &resolved("quick", &[]), "x", folder.path(), folder.path()).unwrap_err();
+    assert_eq!(failure.kind, Kind::Usage);
+    assert!(failure.hints.join(" ").contains("--profile kind-smoke"));
+}
+
+#[test]
+fn combinations_that_cannot_run_are_refused_with_what_to_change() {
+    for (profile, sets, reason, change) in [
+        ("kind-sim", &["cluster.accelerator.type=gpu"][..], "accelerator type gpu is unknown here on kind", "sim, cpu"),
+        ("gke-sim", &["cluster.accelerator.type=tpu/v6"], "not implemented", "sim, cpu, gpu"),
+        ("gke-sim", &["cluster.accelerator.type=gpu", "cluster.backend=inference-sim"], "inference-sim", "use vllm"),
+        ("gke-sim", &["cluster.backend=sglang"], "sglang is not implemented", "use inference-sim"),
+        (
+            "kind-sim",
+            &["routing.policy=load-only"],
+            "needs scenario optimized-baseline",
+            "set scenario=optimized-baseline",
+        ),
+        ("kind-sim", &["treatments=gke-gateway"], "cannot run on the provider kind", "it runs on gke"),
+        (
+            "kind-sim",
+            &["scenario=pd-disaggregation"],
+            "needs a router, which the treatment service",
+            "agentgateway-comparison",
+        ),
+        ("kind-sim", &["scenario=optimised-baseline"], "unknown scenario", "did you mean optimized-baseline"),
+        ("kind-sim", &["provider=kube"], "needs a context", "BENCHMARK_KUBE_CONTEXT"),
+        ("kind-sim", &["pins.llm_d_router_chart=main"], "is not an immutable release", "vX.Y.Z"),
+        (
+            "optimized-baseline-qwen3-32b-h100-v0.9",
+            &["pins.vllm=v0.30.0"],
+            "is reproduced with `v0.23.0`",
+            "leave pins.vllm out",
+        ),
+    ] {
+        let environment: Environment = [("BENCHMARK_GKE_PROJECT", "a-project")].into_iter().collect();
+        let request =
+            Request::new(environment).profile(Some(profile.to_owned())).sets(sets.iter().map(|set| (*set).to_owned()));
+        let failure = Failure::from(resolve(&tree(), &request).map(|resolved| resolved.profile).unwrap_err());
+        assert_eq!(failure.kind, Kind::Usage, "{sets:?}");
+        assert!(failure.to_string().contains(reason), "{sets:?}: {failure}");
+        assert!(failure.hints.join("\n").contains(change), "{sets:?}: {:?}", failure.hints);
+    }
+}
+
+#[test]
+fn rendered_files_read_back_identically_in_pyyaml() {
+    let checkout = checkout();
+    let resolved = resolved("optimized-baseline-qwen3-32b-h100", &[]);
+    let rendered = render(&resolved, "agentgateway-standalone", checkout.path());
+    let script = "import json, sys, yaml\nprint(json.dumps(yaml.safe_load(sys.stdin.buffer.read())))";
+    for text in [&rendered.scenario, &rendered.spec, &rendered.invariant] {
+        let Some(printed) = super::emit::python(script, text) else {
+            eprintln!("SKIPPED: no python3 with PyYAML on PATH");
+            return;
+        };
+        let ours: Value = serde_yaml::from_str(text).unwrap();
+        let theirs: serde_json::Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!(theirs, serde_json::to_value(ours).unwrap());
     }
 }

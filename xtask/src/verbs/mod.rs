@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod export;
 pub mod gate;
 pub mod list;
+pub mod plan;
 pub mod report;
 pub mod testbed;
 pub mod upstream;
