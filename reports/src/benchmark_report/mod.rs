@@ -26,14 +26,9 @@ pub enum Error {
     /// The file could not be read.
     #[error(transparent)]
     File(#[from] files::Error),
-    /// The text is not YAML of the format's shape; the message names field, line and column.
-    #[error("{path}: {source}", path = path.display())]
-    Syntax {
-        /// The document.
-        path: PathBuf,
-        /// What the parser found, and where.
-        source: serde_yaml::Error,
-    },
+    /// Not YAML of the format's shape, with field, line and column; or a value that YAML cannot hold.
+    #[error(transparent)]
+    Yaml(#[from] yaml::Error),
     /// A version that is not understood.
     #[error("{path}: Benchmark Report version {found:?} is not understood; 0.2 and 0.2.1 are", path = path.display())]
     Version {
@@ -55,7 +50,4 @@ pub enum Error {
     /// Native files could not be read.
     #[error(transparent)]
     Native(#[from] native::Error),
-    /// The document cannot be written.
-    #[error(transparent)]
-    Emit(#[from] yaml::Error),
 }

@@ -45,7 +45,7 @@ pub fn parse(path: &Path, text: &str, number: u32) -> Result<Report, Error> {
         yaml::refuse_brackets(text).map_err(|source| Error::Syntax { path: path.into(), source })?;
         let yaml = serde_yaml::Deserializer::from_str(text);
         Document::deserialize(serde_ignored::Deserializer::new(yaml, &mut note))
-            .map_err(|source| Error::Syntax { path: path.into(), source })?
+            .map_err(|source| yaml::Error::Syntax { path: path.into(), source })?
     };
     let version = Version::parse(&document.version.0)
         .ok_or_else(|| Error::Version { path: path.into(), found: document.version.0.clone() })?;

@@ -220,7 +220,12 @@ impl RepetitionEntry {
     }
 }
 
-/// Refuses a name that is not one plain folder name: separators, `.`, `..`, control characters, more than 200 bytes.
+/// Longest name of a treatment in bytes: two of them and `-vs-` still make a comparison's folder name, and one makes a
+/// document's file name, within the 255 bytes that file systems allow.
+pub const NAME_LIMIT: usize = 120;
+
+/// Refuses a name that is not one plain folder name: separators, `.`, `..`, control characters, more than [`NAME_LIMIT`]
+/// bytes.
 pub fn check_name(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         return Err("the name is empty");
@@ -234,8 +239,8 @@ pub fn check_name(name: &str) -> Result<(), &'static str> {
     if name.chars().any(char::is_control) {
         return Err("the name contains a control character");
     }
-    if name.len() > 200 {
-        return Err("the name is longer than 200 bytes");
+    if name.len() > NAME_LIMIT {
+        return Err("the name is longer than 120 bytes");
     }
     Ok(())
 }
