@@ -42,7 +42,7 @@ pub fn parse(path: &Path, text: &str, number: u32) -> Result<Report, Error> {
     };
     let document: Document = {
         let mut note = note;
-        yaml::refuse_brackets(text).map_err(|source| Error::Syntax { path: path.into(), source })?;
+        yaml::refuse_brackets(text).map_err(|source| yaml::Error::Syntax { path: path.into(), source })?;
         let yaml = serde_yaml::Deserializer::from_str(text);
         Document::deserialize(serde_ignored::Deserializer::new(yaml, &mut note))
             .map_err(|source| yaml::Error::Syntax { path: path.into(), source })?
