@@ -107,7 +107,8 @@ fn entry(campaign: &Campaign, time: Option<String>, commit: Option<String>) -> a
         Some(facts.get(key)?.as_str()?.to_owned())
     };
     let time = time.or_else(|| recorded("started")).ok_or_else(|| {
-        Failure::usage("the manifest does not say when the campaign ran").hint("say it with --time 2026-11-30T22:00:00Z")
+        Failure::usage("the manifest does not say when the campaign ran")
+            .hint("say it with --time 2026-11-30T22:00:00Z")
     })?;
     let commit = commit.or_else(|| recorded("source_commit")).unwrap_or_default();
     Ok(Entry { time, commit, campaign: campaign.manifest.campaign_id.clone() })
