@@ -41,6 +41,8 @@ pub enum Verb {
     Upstream(verbs::upstream::Args),
     /// Render a cluster campaign and print its commands without touching a cluster
     Plan(verbs::plan::Args),
+    /// Run a campaign: every treatment, the real harness, a comparison report
+    Benchmark(verbs::benchmark::Args),
     /// List the profiles that `--profile` accepts
     Profiles(verbs::list::Args),
     /// List the treatments that `--treatment` accepts
@@ -75,6 +77,7 @@ impl Verb {
             Self::Doctor(args) => verbs::doctor::run(args, context),
             Self::Upstream(args) => verbs::upstream::run(args, context),
             Self::Plan(args) => verbs::plan::run(args, context),
+            Self::Benchmark(args) => verbs::benchmark::run(args, context),
             Self::Profiles(args) => verbs::list::profiles(args, context),
             Self::Treatments(args) => verbs::list::treatments(args, context),
             Self::Scenarios(args) => verbs::list::scenarios(args, context),

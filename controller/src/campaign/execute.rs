@@ -49,7 +49,7 @@ pub fn execute(plan: &Plan, harness: Box<dyn Harness + '_>, observer: &dyn Obser
     };
     let session = Session::new(places, redactor, interruption);
     let mut provider: Box<dyn Provider> = match plan.resolved.provider.place {
-        Place::Local => Box::new(Local::new(&plan.root, &plan.resolved, &session, harness)),
+        Place::Local => Box::new(Local::new(&plan.root, plan.id.clone(), &plan.resolved, &session, harness)),
         // Refused when the campaign was planned.
         Place::Kind | Place::Kube | Place::Gke => return Err(Failure::internal("no such provider")),
     };

@@ -43,12 +43,11 @@ pub struct Estimate {
 }
 
 impl Plan {
-    /// Plans the campaign that `resolved` describes, to be started at `now`; `workload` is the harness's configuration
-    /// with the places of this machine left out.
+    /// Plans the campaign that `resolved` describes, to be started at `now`.
     ///
     /// # Errors
     /// Usage failures: whatever can be known to be wrong before anything is started.
-    pub fn new(root: &Path, resolved: Resolved, workload: &str, now: Timestamp) -> Result<Self> {
+    pub fn new(root: &Path, resolved: Resolved, now: Timestamp) -> Result<Self> {
         let settings = &resolved.settings;
         let results = match resolved.origin("results_dir") {
             // The default is the workspace's own folder, wherever the command is run.
@@ -70,7 +69,7 @@ impl Plan {
             return Err(Failure::usage("there is nothing to run: no treatment, or no such repetition")
                 .hint("repetition must be at most repetitions"));
         }
-        let identity = provider::identity(root, &resolved, workload)?;
+        let identity = provider::identity(root, &resolved)?;
         let estimate = estimate(&resolved, cells.len());
         Ok(Self { root: root.to_path_buf(), id, results, cells, identity, resolved, estimate })
     }

@@ -1,6 +1,8 @@
 //! Collects, redacts, compresses and publishes a repetition's evidence atomically.
 
 pub mod atomic;
+mod convert;
 mod publish;
 
+pub use convert::convert;
 pub use publish::{PER_REQUEST, Published, SCRATCH, publish};

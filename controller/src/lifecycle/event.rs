@@ -58,8 +58,8 @@ pub struct Load {
     pub stage: usize,
     /// How many stages the ladder has.
     pub stages: usize,
-    /// The stage's requested rate in requests per second.
-    pub rate: f64,
+    /// The stage's requested rate in requests per second; `None` for a stage of constant concurrency.
+    pub rate: Option<f64>,
     /// Requests completed in this stage.
     pub done: u64,
     /// Requests planned in this stage.

@@ -1,10 +1,10 @@
 //! Where treatments run: local, kind, kube, gke.
 
+mod inference_perf;
 mod local;
 
 use std::path::Path;
 
-use reports::model::Stack;
 use serde_yaml::Mapping;
 
 use crate::campaign::{Cell, Identity};
@@ -13,6 +13,7 @@ use crate::lifecycle::Observer;
 use crate::process::Session;
 use crate::settings::{Place, Resolved};
 
+pub use inference_perf::InferencePerf;
 pub use local::Local;
 
 /// One cell on its way through a provider.
@@ -32,8 +33,6 @@ pub struct Facts {
     pub treatment: Mapping,
     /// What the manifest records of this repetition.
     pub repetition: Mapping,
-    /// What was measured.
-    pub stack: Stack,
 }
 
 /// One run of the harness.
@@ -64,14 +63,13 @@ pub trait Harness {
     fn run(&mut self, load: Load<'_>) -> Result<Mapping>;
 }
 
-/// What must match for campaigns of these settings to be comparable; `workload` is the harness's configuration with the
-/// places of this machine left out.
+/// What must match for campaigns of these settings to be comparable.
 ///
 /// # Errors
 /// Usage failures: whatever the provider can know to be wrong before anything is started.
-pub fn identity(root: &Path, resolved: &Resolved, workload: &str) -> Result<Identity> {
+pub fn identity(root: &Path, resolved: &Resolved) -> Result<Identity> {
     match resolved.provider.place {
-        Place::Local => local::identity(root, resolved, workload),
+        Place::Local => local::identity(root, resolved),
         Place::Kind | Place::Kube | Place::Gke => {
             let name = &resolved.provider.name;
             Err(Failure::usage(format!("provider {name} cannot run campaigns in this version"))

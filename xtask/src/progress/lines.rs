@@ -48,10 +48,11 @@ impl Lines {
 /// `stage 2 of 6 at 12 requests/s: 30 of 36 requests (83%), about 41 s left`.
 pub fn position(load: &Load) -> String {
     let percent = (load.done * 100).checked_div(load.planned).unwrap_or(0);
+    let rate = load.rate.map_or_else(String::new, |rate| format!(" at {rate} requests/s"));
     let left = load.remaining.map_or_else(String::new, |left| format!(", about {} left", duration(left)));
     format!(
-        "stage {} of {} at {} requests/s: {} of {} requests ({percent}%){left}",
-        load.stage, load.stages, load.rate, load.done, load.planned
+        "stage {} of {}{rate}: {} of {} requests ({percent}%){left}",
+        load.stage, load.stages, load.done, load.planned
     )
 }
 
@@ -99,7 +100,7 @@ mod tests {
 
     fn load(stage: usize, done: u64) -> Event {
         let remaining = Some(Duration::from_secs(41));
-        Event::Load(Load { stage, stages: 6, rate: 12.0, done, planned: 36, remaining })
+        Event::Load(Load { stage, stages: 6, rate: Some(12.0), done, planned: 36, remaining })
     }
 
     #[test]
@@ -120,7 +121,7 @@ mod tests {
     #[test]
     fn a_stage_of_which_nothing_is_planned_is_told_once() {
         let mut lines = Lines::new(false);
-        let empty = Event::Load(Load { stage: 1, stages: 1, rate: 1.0, done: 0, planned: 0, remaining: None });
+        let empty = Event::Load(Load { stage: 1, stages: 1, rate: Some(1.0), done: 0, planned: 0, remaining: None });
         assert!(lines.line(&empty).unwrap().ends_with("0 of 0 requests (0%)"));
         assert_eq!(lines.line(&empty), None);
     }

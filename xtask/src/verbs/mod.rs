@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod baseline;
+pub mod benchmark;
 pub mod ci;
 pub mod clean;
 pub mod completions;

@@ -4,18 +4,21 @@ mod http;
 mod metrics;
 mod servers;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use reports::benchmark_report::{self, Part};
 use reports::model::{Accelerator, Component, Parallelism, Stack};
 use serde_yaml::{Mapping, Value};
 
 use self::metrics::Sampler;
 use self::servers::Servers;
+use super::inference_perf::unplaced;
 use super::{Facts, Harness, Load, Provider, Run};
-use crate::campaign::Identity;
 use crate::campaign::identity::sha256;
-use crate::evidence::SCRATCH;
+use crate::campaign::{CampaignId, Identity};
+use crate::evidence::{self, SCRATCH};
 use crate::failure::{Failure, Result};
 use crate::lifecycle::Observer;
 use crate::process::Session;
@@ -25,11 +28,12 @@ use crate::settings::{Resolved, Settings, Treatment};
 const ACCELERATOR: &str = "sim";
 
 /// The name under which documents list everything that is simulated.
-const TOOL: &str = "testbed";
+const TOOL: &str = Stack::SIMULATED_TOOL;
 
 /// Runs treatments on this machine.
 pub struct Local<'a> {
     root: PathBuf,
+    campaign: CampaignId,
     resolved: &'a Resolved,
     session: &'a Session,
     harness: Box<dyn Harness + 'a>,
@@ -48,11 +52,12 @@ impl<'a> Local<'a> {
     /// A provider for the workspace at `root`; its programs are recorded in `session`.
     pub fn new(
         root: impl Into<PathBuf>,
+        campaign: CampaignId,
         resolved: &'a Resolved,
         session: &'a Session,
         harness: Box<dyn Harness + 'a>,
     ) -> Self {
-        Self { root: root.into(), resolved, session, harness, up: None }
+        Self { root: root.into(), campaign, resolved, session, harness, up: None }
     }
 
     fn treatment(&self, run: Run<'_>) -> Result<&'a Treatment> {
@@ -69,8 +74,9 @@ impl<'a> Local<'a> {
 ///
 /// # Errors
 /// Usage failures, as `testbed serve` would give them.
-pub(super) fn identity(root: &std::path::Path, resolved: &Resolved, workload: &str) -> Result<Identity> {
+pub(super) fn identity(root: &std::path::Path, resolved: &Resolved) -> Result<Identity> {
     let settings = &resolved.settings;
+    let workload = unplaced(root, settings)?.to_yaml()?;
     for treatment in &resolved.treatments {
         let config = servers::configure(root, settings, treatment)?;
         let hardware = testbed::config::Hardware::read(&config.hardware).map_err(Failure::usage)?;
@@ -80,8 +86,6 @@ pub(super) fn identity(root: &std::path::Path, resolved: &Resolved, workload: &s
     }
     let hardware = root.join("config/hardware").join(format!("{}.yaml", settings.testbed.hardware));
     let policy = root.join("config/routing").join(format!("{}.yaml", settings.routing.policy));
-    let warm_up: Vec<_> =
-        (0_u64..).zip(&settings.workload.stages).filter(|(_, stage)| stage.warm_up).map(|(index, _)| index).collect();
     let identity = Identity::new()
         .with("scenario", &settings.scenario)?
         .with("cluster_provider", &resolved.provider.name)?
@@ -97,7 +101,7 @@ pub(super) fn identity(root: &std::path::Path, resolved: &Resolved, workload: &s
         .with("harness_version", &settings.pins.inference_perf)?
         .with("workload", &settings.workload.template)?
         .with("workload_variant", settings.workload.variant)?
-        .with("warm_up_stages", warm_up)?
+        .with("warm_up_stages", warm_up_stages(settings))?
         .with_hash("workload", workload)
         .with_hash("hardware", fs_err::read(hardware).map_err(Failure::usage)?);
     // A policy only says something about campaigns in which a picker reads it.
@@ -161,12 +165,21 @@ impl Provider for Local<'_> {
         .map(|(key, value)| (key.into(), value.into()))
         .collect();
         let mut repetition = Mapping::new();
-        repetition.insert("config_sha256".into(), config_sha256.clone().into());
+        repetition.insert("config_sha256".into(), config_sha256.into());
         repetition.insert("simulated".into(), true.into());
         repetition.insert("gateway".into(), gateway.into());
         repetition.extend(std::mem::take(&mut up.load));
-        let stack = stack(treatment, settings, &config_sha256);
-        Ok(Facts { treatment: details(treatment), repetition, stack })
+        let configuration = serde_yaml::from_str(&up.configuration).map_err(Failure::internal)?;
+        let context = benchmark_report::Context {
+            campaign_id: self.campaign.to_string(),
+            treatment: run.cell.treatment.clone(),
+            repetition: run.cell.repetition,
+            harness_version: settings.pins.inference_perf.clone(),
+            stack: stack(treatment, settings, &configuration),
+            warm_up_stages: warm_up_stages(settings),
+        };
+        evidence::convert(run.work, &context)?;
+        Ok(Facts { treatment: details(treatment), repetition })
     }
 
     fn teardown(&mut self, _run: Run<'_>) -> Result<()> {
@@ -187,15 +200,20 @@ fn details(treatment: &Treatment) -> Mapping {
     .collect()
 }
 
+/// The stages declared as warm-up, by number from 0.
+fn warm_up_stages(settings: &Settings) -> BTreeSet<u32> {
+    (0..).zip(&settings.workload.stages).filter(|(_, stage)| stage.warm_up).map(|(number, _)| number).collect()
+}
+
 /// What stood between the client and the simulated accelerators.
-fn stack(treatment: &Treatment, settings: &Settings, config_sha256: &str) -> Stack {
+fn stack(treatment: &Treatment, settings: &Settings, configuration: &Value) -> Vec<Part> {
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let engine = Component {
         label: "model-servers".into(),
         kind: "inference_engine".into(),
         tool: TOOL.into(),
         tool_version: version.clone(),
-        cfg_id: Some(config_sha256.to_owned()),
+        cfg_id: None,
         role: Some("replica".into()),
         replicas: Some(settings.testbed.servers.into()),
         model: Some(settings.cluster.model.clone()),
@@ -210,8 +228,14 @@ fn stack(treatment: &Treatment, settings: &Settings, config_sha256: &str) -> Sta
         kind: "generic".into(),
         tool: TOOL.into(),
         tool_version: version,
-        cfg_id: Some(config_sha256.to_owned()),
         ..Component::default()
     };
-    Stack { components: vec![engine, router] }
+    vec![
+        Part { component: engine, description: None, config: configuration.get("hardware").cloned() },
+        Part {
+            component: router,
+            description: Some(treatment.summary.clone()),
+            config: configuration.get("router").cloned(),
+        },
+    ]
 }

@@ -40,22 +40,58 @@ pub struct Args {
 /// Reads, compares, writes, and says where the documents are.
 pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let (campaign, output) = read(&args)?;
+    let formats = if args.format.is_empty() { Format::DEFAULT.to_vec() } else { args.format };
+    let (content, written) = write(&campaign, &args.comparison, formats, output, context)?;
+    print(&content, &written, args.json)?;
+    Ok(Exit::Success)
+}
+
+/// Writes the report of a campaign that was just measured into its folder, as its settings ask, and returns the pages
+/// to open.
+pub fn write_for(
+    folder: &Path,
+    comparisons: &[String],
+    formats: &[String],
+    context: &Context,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let pairs = comparisons.iter().map(|text| pair(text)).collect::<std::result::Result<Vec<_>, _>>();
+    let formats = formats.iter().map(|text| format(text)).collect::<std::result::Result<Vec<_>, _>>();
+    let folder = absolute(folder)?;
+    let campaign = campaign::read(&folder).map_err(Failure::internal)?;
+    let pairs = pairs.map_err(Failure::usage)?;
+    let formats = formats.map_err(Failure::usage)?;
+    let (_, written) = write(&campaign, &pairs, formats, folder.join("report"), context)?;
+    Ok(pages(&written))
+}
+
+fn write(
+    campaign: &Campaign,
+    comparisons: &[(String, String)],
+    formats: Vec<Format>,
+    output: PathBuf,
+    context: &Context,
+) -> anyhow::Result<(Content, Written)> {
     for warning in &campaign.warnings {
         eprintln!("warning: {warning}");
     }
-    let content = Content::of(&campaign, &args.comparison, &Options::default())
+    let content = Content::of(campaign, comparisons, &Options::default())
         .map_err(|error| Failure::usage(error).hint("`--comparison BASELINE:CANDIDATE` chooses what is compared"))?;
-    let formats = if args.format.is_empty() { Format::DEFAULT.to_vec() } else { args.format };
     let wants_png = formats.contains(&Format::Png);
     let plan = Plan { formats, output, link_evidence: true };
-    let report = content.report(&campaign);
+    let report = content.report(campaign);
     let staged = render::stage(&report, &plan).map_err(unwritten)?;
     if wants_png {
         png::draw(staged.charts(), context)?;
     }
     let written = staged.place().map_err(unwritten)?;
-    print(&content, &written, args.json)?;
-    Ok(Exit::Success)
+    Ok((content, written))
+}
+
+/// The pages a person opens: the report's own, or its folder when the formats have none.
+fn pages(written: &Written) -> Vec<PathBuf> {
+    let pages = ["README.md", "report.html"].map(|page| written.folder.join(page));
+    let pages: Vec<_> = pages.into_iter().filter(|page| written.files.contains(page)).collect();
+    if pages.is_empty() { vec![written.folder.clone()] } else { pages }
 }
 
 fn read(args: &Args) -> Result<(Campaign, PathBuf)> {
@@ -99,14 +135,8 @@ fn print(content: &Content, written: &Written, as_json: bool) -> anyhow::Result<
         writeln!(out)?;
         return Ok(());
     }
-    for page in ["README.md", "report.html"] {
-        let page = written.folder.join(page);
-        if written.files.contains(&page) {
-            writeln!(out, "{}", page.display())?;
-        }
-    }
-    if written.files.is_empty() || !written.files.iter().any(|file| file.parent() == Some(&written.folder)) {
-        writeln!(out, "{}", written.folder.display())?;
+    for page in pages(written) {
+        writeln!(out, "{}", page.display())?;
     }
     Ok(())
 }

@@ -1,0 +1,83 @@
+//! `benchmark`: a whole campaign, from settings to report.
+
+mod dry_run;
+mod summary;
+
+use std::io::Write;
+use std::time::Instant;
+
+use controller::campaign::{Plan, execute};
+use controller::failure::{Failure, Kind};
+use controller::lifecycle::{Event, Observer};
+use controller::provider::InferencePerf;
+use jiff::Timestamp;
+
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::progress::{Progress, duration};
+use crate::selection::Selection;
+use crate::verbs::report;
+
+/// Flags of `benchmark`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    selection: Selection,
+    /// Print every setting with its origin, every file and command it would use and what it would take; run nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print the result as JSON for other programs
+    #[arg(long)]
+    json: bool,
+}
+
+/// Plans the campaign, runs it, writes its report and says what came out.
+pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
+    let began = Instant::now();
+    let resolved = args.selection.resolve(context)?;
+    let warnings = resolved.warnings.clone();
+    let plan = Plan::new(&context.root, resolved, Timestamp::now())?;
+    if args.dry_run {
+        dry_run::print(&plan, args.json)?;
+        return Ok(Exit::Success);
+    }
+    let progress = Progress::new(context);
+    for text in warnings {
+        progress.notify(Event::Warning { text, remedy: "see docs/settings.md".to_owned() });
+    }
+    eprintln!(
+        "campaign {}: {} runs, {} requests, about {}",
+        plan.id,
+        plan.cells.len(),
+        plan.estimate.requests,
+        duration(std::time::Duration::from_secs_f64(plan.estimate.seconds))
+    );
+    let repeat = summary::repeat_command(&args.selection, false, &plan);
+    let settings = &plan.resolved.settings;
+    let harness = InferencePerf::new(&context.root, settings);
+    let executed = execute(&plan, Box::new(harness), &progress, &repeat);
+    progress.finish();
+    let store = executed.map_err(|failure| with_continuation(failure, &args.selection, &plan))?;
+    let written = report::write_for(store.folder(), &settings.report.comparisons, &settings.report.formats, context)?;
+    let result = summary::Result::of(&plan, &store, &written, began.elapsed(), repeat)?;
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &result)?;
+        writeln!(out)?;
+    } else {
+        write!(out, "{}", result.text())?;
+    }
+    Ok(Exit::Success)
+}
+
+/// A campaign that began is continued, not repeated: the hint says how.
+fn with_continuation(failure: Failure, selection: &Selection, plan: &Plan) -> Failure {
+    let began = plan.folder().join("campaign-manifest.yaml").is_file();
+    if failure.kind == Kind::Usage || !began {
+        return failure;
+    }
+    failure.hint(format!(
+        "finished repetitions are kept; continue with: {}",
+        summary::repeat_command(selection, true, plan)
+    ))
+}
