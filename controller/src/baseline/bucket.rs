@@ -55,6 +55,7 @@ impl Bucket {
     }
 
     /// The same with another program than the one on PATH.
+    #[cfg(test)]
     #[must_use]
     pub fn with_program(mut self, program: PathBuf) -> Self {
         self.program = program;

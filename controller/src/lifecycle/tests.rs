@@ -62,7 +62,7 @@ impl Provider for Scripted<'_> {
     fn collect(&mut self, run: Run<'_>) -> Result<Facts> {
         let repetition = Mapping::from_iter([("config_sha256".into(), "abc".into())]);
         let treatment = Mapping::from_iter([("display_name".into(), "A".into())]);
-        self.act("collect", Some(run)).map(|()| Facts { treatment, repetition, ..Facts::default() })
+        self.act("collect", Some(run)).map(|()| Facts { treatment, repetition })
     }
 
     fn teardown(&mut self, run: Run<'_>) -> Result<()> {
