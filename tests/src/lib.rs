@@ -1,1 +1,7 @@
 //! Scripted fakes and helpers for the end-to-end tests.
+
+mod harness;
+mod world;
+
+pub use harness::{PLANTED, Script, stage_file};
+pub use world::{Outcome, STAGES, World, outcome, running, wait_until};

@@ -19,9 +19,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Runs the campaign and returns it, still locked, so that its report can be written.
 ///
 /// # Errors
-/// Usage failures before anything is written; then the first failure of a cell, after its teardown.
+/// Usage failures before anything is written (see [`Plan::preflight`] for those of the machine); then the first failure of a cell, after its teardown.
 pub fn execute(plan: &Plan, harness: Box<dyn Harness + '_>, observer: &dyn Observer, command: &str) -> Result<Store> {
-    plan.preflight()?;
     let interruption = Interruption::install()?;
     let redactor = Redactor::new();
     redactor.add_environment(
@@ -60,6 +59,7 @@ pub fn execute(plan: &Plan, harness: Box<dyn Harness + '_>, observer: &dyn Obser
         now: Timestamp::now,
     };
     lifecycle::run(&mut store, &plan.cells, &mut *provider, &surroundings)?;
+    store.tidy();
     Ok(store)
 }
 

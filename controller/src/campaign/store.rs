@@ -162,11 +162,18 @@ impl Store {
         self.register(record);
         self.write_manifest()?;
         atomic::remove_folder(&work)?;
-        // Empty parents go too; a parent that still holds something stays.
-        for parent in work.ancestors().skip(1).take(2) {
-            fs_err::remove_dir(parent).ok();
-        }
+        // The treatment's folder goes too, unless it still holds another attempt.
+        fs_err::remove_dir(work.with_file_name("")).ok();
+        self.tidy();
         Ok(published)
+    }
+
+    /// Removes the folders for work in progress where they are empty.
+    pub fn tidy(&self) {
+        let work = self.folder.join(WORK);
+        for folder in [work.join(RUNNING), work] {
+            fs_err::remove_dir(folder).ok();
+        }
     }
 
     /// Adds to the provenance, once it is known.

@@ -45,7 +45,8 @@ static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
         userinfo: regex(r"([A-Za-z][A-Za-z0-9+.-]*://)([^/\s@]+)@"),
         assignment: regex(concat!(
             r#"(?i)(\b[a-z0-9_.-]*(?:api[_-]?key|access[_-]?key|secret[_-]?key|client-key-data|token|secret|password|passwd)"#,
-            r#"["']?\s*[:=]\s*)("[^"\r\n]*"|'[^'\r\n]*'|[^\s"',;}\]]+)"#,
+            // A value stands on the line of its key: `time_to_first_token:` with a table below it is no assignment.
+            r#"["']?[ \t]*[:=][ \t]*)("[^"\r\n]*"|'[^'\r\n]*'|[^\s"',;}\]]+)"#,
         )),
         flag: regex(r#"(?i)(^|\s)(--?[a-z0-9-]*(?:api-key|access-key|token|secret|password)\s+)([^\s-]\S*)"#),
         private_key: regex(r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"),
@@ -210,6 +211,7 @@ mod tests {
         for text in [
             "tokens: 1200",
             "output_tokens_per_second: 2447.5",
+            "time_to_first_token:\n  units: s\n  mean: 0.05",
             "git fetch ssh://git@github.com/llm-d/llm-d-benchmark",
             "tokenizer.token: null",
             "http://127.0.0.1:8000/v1/completions",

@@ -49,7 +49,10 @@ impl Lines {
 pub fn position(load: &Load) -> String {
     let percent = (load.done * 100).checked_div(load.planned).unwrap_or(0);
     let rate = load.rate.map_or_else(String::new, |rate| format!(" at {rate} requests/s"));
-    let left = load.remaining.map_or_else(String::new, |left| format!(", about {} left", duration(left)));
+    let left = load
+        .remaining
+        .filter(|left| left.as_secs() > 0)
+        .map_or_else(String::new, |left| format!(", about {} left", duration(left)));
     format!(
         "stage {} of {}{rate}: {} of {} requests ({percent}%){left}",
         load.stage, load.stages, load.done, load.planned

@@ -45,6 +45,7 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     for text in warnings {
         progress.notify(Event::Warning { text, remedy: "see docs/settings.md".to_owned() });
     }
+    plan.preflight()?;
     eprintln!(
         "campaign {}: {} runs, {} requests, about {}",
         plan.id,
