@@ -5,12 +5,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 fn pid(child: &std::process::Child) -> Pid {
-    Pid::from_raw(i32::try_from(child.id()).unwrap())
+    Pid::from_raw(i32::try_from(child.id()).expect("a process id"))
 }
 
 /// Starts a campaign whose harness hangs, and waits until its load runs.
 fn hanging(world: &World, id: &str) -> std::process::Child {
-    let child = world.benchmark(id, &[]).spawn().unwrap();
+    let child = world.benchmark(id, &[]).spawn().expect("xtask starts");
     let log = world.of(id, "work/service/repetition-1/stdout.log");
     wait_until("the load starts", || log.is_file() && !running(&world.of(id, "")).is_empty(), |there| *there);
     std::thread::sleep(std::time::Duration::from_millis(300));

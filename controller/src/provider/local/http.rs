@@ -55,11 +55,12 @@ fn exchange(method: &str, url: &str, body: &str, deadline: Duration) -> io::Resu
         stream.set_write_timeout(Some(deadline))?;
         // HTTP/1.0: the answer ends where the connection does, and is never chunked.
         let length = body.len();
-        write!(
-            stream,
+        let request = format!(
             "{method} {path} HTTP/1.0\r\nHost: {address}\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n{body}"
-        )?;
+        );
+        // In one write: small ones wait for each other's acknowledgement.
+        stream.write_all(request.as_bytes())?;
         let mut answer = Vec::new();
         stream.take(LARGEST_ANSWER).read_to_end(&mut answer)?;
         parse(&String::from_utf8_lossy(&answer))

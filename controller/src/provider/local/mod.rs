@@ -2,6 +2,7 @@
 
 mod http;
 mod metrics;
+mod picks;
 mod servers;
 
 use std::collections::BTreeSet;
@@ -153,7 +154,7 @@ impl Provider for Local<'_> {
         let treatment = self.treatment(run)?;
         let settings = &self.resolved.settings;
         let up = self.up()?;
-        up.sampler.take().map(Sampler::finish).transpose()?;
+        let pages = up.sampler.take().map(Sampler::finish).transpose()?;
         let config_sha256 = sha256(&up.configuration);
         let gateway: Mapping = [
             ("implementation", treatment.implementation.as_str()),
@@ -169,6 +170,8 @@ impl Provider for Local<'_> {
         repetition.insert("simulated".into(), true.into());
         repetition.insert("gateway".into(), gateway.into());
         repetition.extend(std::mem::take(&mut up.load));
+        let servers = pages.iter().filter_map(|pages| pages.get("router")).flat_map(|page| picks::per_server(page));
+        repetition.insert("servers".into(), Value::Sequence(servers.collect()));
         let configuration = serde_yaml::from_str(&up.configuration).map_err(Failure::internal)?;
         let context = benchmark_report::Context {
             campaign_id: self.campaign.to_string(),
