@@ -36,7 +36,7 @@ impl Default for Spec {
             treatments: vec!["service", "agentgateway-standalone"],
             rates: vec![3.0, 20.0, 60.0],
             repetitions: 3,
-            requests: 200,
+            requests: 760,
             ttft: 1.0,
             cluster: 1.0,
             failed_share: 0.0,
