@@ -66,7 +66,7 @@ impl Step {
         match self {
             Self::Fmt => cmd!(shell, "cargo fmt --all --check").run()?,
             Self::Clippy => cmd!(shell, "cargo clippy --workspace --all-targets --quiet -- -D warnings").run()?,
-            Self::Test => cmd!(shell, "cargo test --workspace").run()?,
+            Self::Test => cmd!(shell, "cargo test --workspace --no-fail-fast").run()?,
             Self::Smoke => smoke::run(shell, context)?,
         }
         Ok(())
