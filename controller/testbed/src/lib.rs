@@ -4,6 +4,7 @@
 //! [`serve`] drives it in real time behind HTTP on loopback, [`forecast`] in virtual time. [`config`] reads what both
 //! are configured with: hardware models, routing policies and the file of `testbed serve`.
 
+pub mod bench;
 pub mod config;
 pub mod engine;
 pub mod forecast;
