@@ -1,12 +1,11 @@
-//! Embedded model servers and routers: a deterministic engine with a real-time and a virtual-time driver.
+//! Embedded model servers and routers: a deterministic engine, driven in real time.
 //!
-//! [`engine`] holds the model server's step loop and the endpoint picker, written against an abstract clock;
-//! [`serve`] drives it in real time behind HTTP on loopback, [`forecast`] in virtual time. [`config`] reads what both
-//! are configured with: hardware models, routing policies and the file of `testbed serve`.
+//! [`engine`] holds the model server's step loop and the endpoint picker, written against an abstract clock; [`serve`]
+//! drives it in real time behind HTTP on loopback. [`config`] reads what it is configured with: hardware models, routing
+//! policies and the file of `testbed serve`. [`bench`] measures what the testbed itself costs.
 
 pub mod bench;
 pub mod config;
 pub mod engine;
-pub mod forecast;
 pub mod serve;
 pub mod tokenizer;

@@ -1,1 +1,0 @@
-//! The virtual-time driver: a whole campaign in about a second.
