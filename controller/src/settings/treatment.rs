@@ -70,9 +70,6 @@ pub struct LocalTreatment {
     /// Milliseconds added to every request; 0 for none.
     #[serde(default)]
     pub delay_ms: f64,
-    /// Whether a real agentgateway may take the embedded proxy's place.
-    #[serde(default)]
-    pub real_proxy: bool,
 }
 
 /// Kinds of local routers.

@@ -81,15 +81,8 @@ pub(super) const TESTBED: Section = Section {
             "Simulated hardware: a file of `config/hardware/`.",
         )
         .default("laptop-4-fast"),
-        Key::new("testbed.servers", Whole(1), "BENCHMARK_TESTBED_SERVERS", "Number of simulated model servers.").default("4"),
-        Key::new(
-            "testbed.proxy",
-            Choice(&["auto", "embedded", "agentgateway"]),
-            "BENCHMARK_TESTBED_PROXY",
-            "Proxy of the routed treatments: a real agentgateway when one is found (`auto`), always the embedded one, or always a real one.",
-        )
-        .default("auto"),
-        Key::new("testbed.agentgateway", Path, "AGW_BINARY", "The agentgateway program; looked up on PATH when absent."),
+        Key::new("testbed.servers", Whole(1), "BENCHMARK_TESTBED_SERVERS", "Number of simulated model servers.")
+            .default("4"),
         Key::new(
             "testbed.seed",
             Whole(0),

@@ -105,24 +105,8 @@ pub struct Testbed {
     pub hardware: String,
     /// Number of servers.
     pub servers: u32,
-    /// Which proxy routed treatments use.
-    pub proxy: Proxy,
-    /// The agentgateway program.
-    pub agentgateway: Option<PathBuf>,
     /// Seed of the routers' random choices.
     pub seed: u64,
     /// Milliseconds added to a request by `canary-delay`, instead of the treatment file's.
     pub delay_ms: Option<f64>,
-}
-
-/// Which proxy the `local` provider's routed treatments use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Proxy {
-    /// A real one when found.
-    Auto,
-    /// Always the embedded one.
-    Embedded,
-    /// Always a real agentgateway.
-    Agentgateway,
 }
