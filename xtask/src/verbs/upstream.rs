@@ -25,6 +25,8 @@ enum Command {
     Sync(Flags),
     /// Tell what is there, without the network
     Status(Flags),
+    /// Remove the checkout that `sync` made; one with changes in it, or of somebody else, is left alone
+    Clean,
 }
 
 #[derive(Debug, clap::Args)]
@@ -42,33 +44,57 @@ struct Flags {
 
 /// Carries the subcommand out.
 pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
-    let (Command::Sync(flags) | Command::Status(flags)) = &args.command;
-    let selection = Selection {
-        llm_d_benchmark_dir: flags.llm_d_benchmark_dir.clone(),
-        sets: flags.sets.clone(),
-        ..Selection::default()
-    };
-    let spec = spec(&selection.resolve(context)?.settings);
-    let mut out = std::io::stdout().lock();
     match &args.command {
-        Command::Sync(_) => {
-            let checkout = upstream::sync(&Session::listening()?, &spec).map_err(Failure::from)?;
-            if flags.json {
-                serde_json::to_writer_pretty(&mut out, &checkout)?;
-                writeln!(out)?;
-            } else {
-                print_checkout(&mut out, &checkout)?;
-            }
-        }
-        Command::Status(_) => {
-            let status = upstream::status(&spec).map_err(Failure::from)?;
-            if flags.json {
-                serde_json::to_writer_pretty(&mut out, &status)?;
-                writeln!(out)?;
-            } else {
-                print_status(&mut out, &status)?;
-            }
-        }
+        Command::Sync(flags) => sync(flags, context),
+        Command::Status(flags) => status(flags, context),
+        Command::Clean => clean(),
+    }
+}
+
+impl Flags {
+    fn spec(&self, context: &Context) -> anyhow::Result<Spec> {
+        let selection = Selection {
+            llm_d_benchmark_dir: self.llm_d_benchmark_dir.clone(),
+            sets: self.sets.clone(),
+            ..Selection::default()
+        };
+        Ok(spec(&selection.resolve(context)?.settings))
+    }
+}
+
+fn sync(flags: &Flags, context: &Context) -> anyhow::Result<Exit> {
+    let checkout = upstream::sync(&Session::listening()?, &flags.spec(context)?).map_err(Failure::from)?;
+    let mut out = std::io::stdout().lock();
+    if flags.json {
+        serde_json::to_writer_pretty(&mut out, &checkout)?;
+        writeln!(out)?;
+    } else {
+        print_checkout(&mut out, &checkout)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn status(flags: &Flags, context: &Context) -> anyhow::Result<Exit> {
+    let status = upstream::status(&flags.spec(context)?).map_err(Failure::from)?;
+    let mut out = std::io::stdout().lock();
+    if flags.json {
+        serde_json::to_writer_pretty(&mut out, &status)?;
+        writeln!(out)?;
+    } else {
+        print_status(&mut out, &status)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn clean() -> anyhow::Result<Exit> {
+    let cache = upstream::cache_folder();
+    let removed = upstream::clean(&cache).map_err(Failure::from)?;
+    let mut out = std::io::stdout().lock();
+    for path in &removed {
+        writeln!(out, "removed {}", path.display())?;
+    }
+    if removed.is_empty() {
+        writeln!(out, "nothing to remove in {}", cache.display())?;
     }
     Ok(Exit::Success)
 }
