@@ -13,3 +13,6 @@ pub use cache::{Cache, Prompt};
 pub use picker::{Pick, Picker};
 pub use schedule::{Next, Stretch};
 pub use server::{Counters, Rejection, Request, SequenceId, Server, Sink};
+
+#[cfg(test)]
+mod tests;
