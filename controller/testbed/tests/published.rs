@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -41,7 +41,7 @@ const LADDER: [(u32, u32); 17] = [
     (57, 26),
     (60, 25),
 ];
-const SEEDS: [u64; 5] = [1, 2, 3, 5, 8];
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=40;
 
 /// One stage: completed requests a second, seconds to the first token, seconds between tokens.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +137,13 @@ fn run(hardware: &Hardware, policy: Option<&Policy>, seed: u64) -> Vec<Stage> {
     let in_server = f64::from(hardware.kv_cache.block_tokens);
     let (block, _) = picker.as_ref().map_or((64, 0), Picker::blocks);
     let pseudo = hardware.bytes_per_token / hash::PSEUDO_TOKEN_BYTES as f64;
+    // Hashed once: the ladder sends each prompt dozens of times.
+    let all = |tokens_per_block: f64, tokens: u32| -> Vec<Prompt> {
+        let one = |question| prompt(question / PROMPTS_PER_GROUP, question, tokens_per_block, tokens);
+        (0..GROUPS * PROMPTS_PER_GROUP).map(one).collect()
+    };
+    let for_server = all(in_server, total);
+    let for_picker = all(f64::from(block) / pseudo, (f64::from(total) * pseudo) as u32);
     let mut order: Vec<usize> = (0..GROUPS * PROMPTS_PER_GROUP).collect();
     for place in (1..order.len()).rev() {
         order.swap(place, random.random_range(0..=place));
@@ -150,7 +157,6 @@ fn run(hardware: &Hardware, policy: Option<&Policy>, seed: u64) -> Vec<Stage> {
         let mut arrived = Vec::with_capacity(times.len());
         for (number, &at) in times.iter().enumerate() {
             let question = order[number % order.len()];
-            let group = question / PROMPTS_PER_GROUP;
             let reaches = at + hardware.overhead.request_seconds;
             servers.iter_mut().for_each(|server| server.advance(reaches, &mut seen));
             let chosen = match &mut picker {
@@ -161,15 +167,14 @@ fn run(hardware: &Hardware, policy: Option<&Policy>, seed: u64) -> Vec<Stage> {
                             picker.begun(pick);
                         }
                     }
-                    let tokens = (f64::from(total) * pseudo) as u32;
-                    let pick = picker.pick(&prompt(group, question, f64::from(block) / pseudo, tokens));
+                    let pick = picker.pick(&for_picker[question]);
                     flights.insert(tag, pick);
                     pick.server
                 }
             };
             let server = &mut servers[chosen];
             let visible = at + server.request_overhead();
-            let prompt = prompt(group, question, in_server, total);
+            let prompt = for_server[question].clone();
             server.submit(Request { prompt, output_tokens: OUTPUT_TOKENS, tag, visible }).unwrap();
             arrived.push((tag, at));
             tag += 1;
@@ -209,55 +214,66 @@ fn median_gap(gaps: &HashMap<u64, u64>) -> f64 {
     middle.map_or(0.0, |(gap, _)| **gap as f64 / 1e4)
 }
 
-/// For each published stage, how far the median over seeds lies from it, as a fraction.
-fn distances(policy: Option<&str>, published: &[(u32, f64)], value: fn(&Stage) -> f64) -> Vec<(u32, f64)> {
+/// The rates that the hardware model was not fitted to.
+const HELD_OUT: [u32; 8] = [25, 35, 43, 46, 49, 52, 55, 57];
+
+/// The ladder's stages of every seed, through a plain Service.
+static SERVICE: LazyLock<Vec<Vec<Stage>>> = LazyLock::new(|| runs(None));
+/// The same through the picker of the optimized baseline.
+static STANDALONE: LazyLock<Vec<Vec<Stage>>> = LazyLock::new(|| runs(Some("routing/optimized-baseline.yaml")));
+
+fn runs(policy: Option<&str>) -> Vec<Vec<Stage>> {
     let hardware = Hardware::read(&config("hardware/qwen3-32b-h100-tp2.yaml")).unwrap();
     let policy = policy.map(|policy| Policy::read(&config(policy), &hardware.plugin_defaults).unwrap());
-    let runs: Vec<_> = SEEDS.iter().map(|&seed| run(&hardware, policy.as_ref(), seed)).collect();
-    let distance = |&(rate, published): &(u32, f64)| {
+    SEEDS.map(|seed| run(&hardware, policy.as_ref(), seed)).collect()
+}
+
+/// How far the median over seeds lies from each published value, as a fraction, at the held-out rates in order.
+fn distances(runs: &[Vec<Stage>], published: [f64; 8], value: fn(&Stage) -> f64) -> Vec<(u32, f64)> {
+    let distance = |(rate, published): (u32, f64)| {
         let stage = LADDER.iter().rposition(|&(other, _)| other == rate).unwrap();
         let mut values: Vec<f64> = runs.iter().map(|run| value(&run[stage])).collect();
         values.sort_by(f64::total_cmp);
-        (rate, values[values.len() / 2] / published - 1.0)
+        let middle = f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2]);
+        (rate, middle / published - 1.0)
     };
-    published.iter().map(distance).collect()
+    HELD_OUT.into_iter().zip(published).map(distance).collect()
 }
 
-fn within(bound: f64, distances: &[(u32, f64)]) {
-    assert!(distances.iter().all(|(_, distance)| distance.abs() <= bound), "{distances:.3?}");
+/// Every rate within `bound`, except those in `misses`, which have a bound of their own.
+fn within(bound: f64, misses: &[(u32, f64)], distances: &[(u32, f64)]) {
+    println!("{distances:.3?}");
+    let bound_at = |rate: u32| misses.iter().find(|(missed, _)| *missed == rate).map_or(bound, |&(_, own)| own);
+    assert!(distances.iter().all(|&(rate, distance)| distance.abs() <= bound_at(rate)), "{distances:.3?}");
 }
 
 #[test]
 fn a_plain_service_completes_requests_as_it_did_on_the_cluster() {
-    let published =
-        [(25, 5.940), (35, 5.952), (43, 6.768), (46, 6.657), (49, 6.594), (52, 6.781), (55, 6.715), (57, 6.670)];
-    within(0.05, &distances(None, &published, |stage| stage.request_rate));
+    let published = [5.9402, 5.9519, 6.7678, 6.6569, 6.5942, 6.7806, 6.7155, 6.6696];
+    within(0.03, &[], &distances(&SERVICE, published, |stage| stage.request_rate));
 }
 
 #[test]
 fn a_plain_service_s_slowest_tenth_waits_as_long_as_it_did_on_the_cluster() {
-    let published =
-        [(35, 45.197), (43, 129.189), (46, 131.969), (49, 131.311), (52, 133.614), (55, 133.570), (57, 134.335)];
-    within(0.05, &distances(None, &published, |stage| stage.ttft_p90));
+    let published = [41.2257, 45.1969, 129.1892, 131.9688, 131.3106, 133.6143, 133.5700, 134.3348];
+    // The one miss: at 25 requests/s the median lies 3.5% below the published value.
+    within(0.03, &[(25, 0.04)], &distances(&SERVICE, published, |stage| stage.ttft_p90));
 }
 
 #[test]
 fn a_plain_service_s_tokens_follow_each_other_as_they_did_on_the_cluster() {
-    let published = [(25, 0.03012), (35, 0.03022), (43, 0.03041), (49, 0.03043), (55, 0.03049), (57, 0.03046)];
-    within(0.04, &distances(None, &published, |stage| stage.itl_p50));
+    let published = [0.030117, 0.030224, 0.030408, 0.030438, 0.030431, 0.030387, 0.030485, 0.030463];
+    within(0.04, &[], &distances(&SERVICE, published, |stage| stage.itl_p50));
 }
 
 #[test]
 fn affinity_routing_answers_as_soon_as_it_did_on_the_cluster() {
-    let published = [
-        (25, 0.1135),
-        (35, 0.1141),
-        (43, 0.1485),
-        (46, 0.1500),
-        (49, 0.1461),
-        (52, 0.1489),
-        (55, 0.1499),
-        (57, 0.1456),
-    ];
-    within(0.06, &distances(Some("routing/optimized-baseline.yaml"), &published, |stage| stage.ttft_p50));
+    let published = [0.11348, 0.11405, 0.14852, 0.15005, 0.14610, 0.14890, 0.14985, 0.14557];
+    within(0.05, &[], &distances(&STANDALONE, published, |stage| stage.ttft_p50));
+}
+
+#[test]
+fn affinity_routing_s_tokens_follow_each_other_as_they_did_on_the_cluster() {
+    let published = [0.030257, 0.033587, 0.049112, 0.050098, 0.050634, 0.051930, 0.051735, 0.051550];
+    within(0.07, &[], &distances(&STANDALONE, published, |stage| stage.itl_p50));
 }
