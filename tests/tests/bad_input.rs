@@ -68,3 +68,17 @@ fn a_dry_run_tells_every_setting_with_its_origin_and_writes_nothing() {
     }
     assert!(!world.results().exists());
 }
+
+#[test]
+fn upstream_clean_looks_where_sync_would_write_and_leaves_what_is_not_ours() {
+    let world = world();
+    let cache = world.results().with_file_name("checkouts");
+    fs_err::create_dir_all(cache.join("llm-d-benchmark/somebody-s")).expect("a folder of somebody else");
+    let clean = |setting: &str| world.command(&["upstream", "clean", "--set", setting]);
+    let outcome = world.run(clean(&format!("upstream.cache_dir={}", cache.display()))).expect(2);
+    assert!(outcome.stderr.contains("was not made by this program"), "{}", outcome.stderr);
+    assert!(cache.join("llm-d-benchmark/somebody-s").is_dir());
+    let empty = cache.join("empty");
+    let outcome = world.run(clean(&format!("upstream.cache_dir={}", empty.display()))).expect(0);
+    assert_eq!(outcome.stdout.trim_end(), format!("nothing to remove in {}", empty.display()));
+}

@@ -41,13 +41,7 @@ const GKE_PLUGIN: Tool = Tool {
 pub(super) fn git(subject: &Subject<'_>) -> Vec<Finding> {
     const GIT: Tool = Tool { name: "git", version: &["--version"], fix: "install git with your package manager" };
     let git = ask(subject, &GIT);
-    let settings = &subject.settings.upstream;
-    let spec = Spec {
-        url: settings.url.clone(),
-        revision: subject.settings.pins.llm_d_benchmark.clone(),
-        cache: settings.cache_dir.clone().unwrap_or_else(|| subject.upstream_cache.clone()),
-        dir: settings.dir.clone(),
-    };
+    let spec = Spec::of(subject.settings, subject.upstream_cache.clone());
     let checkout = match upstream::status(&spec) {
         Ok(status) => match status.state {
             State::Ready => Finding::good("llm-d-benchmark", format!("{} is ready", status.folder.display())),

@@ -11,7 +11,7 @@ use super::atomic;
 use crate::process::Redactor;
 
 /// The harness's record of every request, published compressed: the only file that grows with the load.
-pub const PER_REQUEST: &str = "per_request_lifecycle_metrics.json";
+pub const PER_REQUEST: &str = reports::native::PER_REQUEST_FILE;
 
 /// The folder in a work folder for what is only needed while the cell runs; it is not published.
 pub const SCRATCH: &str = "scratch";

@@ -24,6 +24,7 @@ use self::mark::Mark;
 use self::repository::Repository;
 pub use self::status::{State, Status, status};
 use crate::process::Session;
+use crate::settings::Settings;
 
 /// Which checkout is wanted.
 #[derive(Clone, Debug)]
@@ -64,6 +65,17 @@ pub struct Checkout {
 }
 
 impl Spec {
+    /// What the settings ask for; ours is kept in `default_cache` unless they name another folder.
+    pub fn of(settings: &Settings, default_cache: PathBuf) -> Self {
+        let upstream = &settings.upstream;
+        Self {
+            url: upstream.url.clone(),
+            revision: settings.pins.llm_d_benchmark.clone(),
+            cache: upstream.cache_dir.clone().unwrap_or(default_cache),
+            dir: upstream.dir.clone(),
+        }
+    }
+
     /// Our checkout's folder.
     pub fn folder(&self) -> PathBuf {
         self.cache.join(NAME)

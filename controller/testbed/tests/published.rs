@@ -162,11 +162,7 @@ fn run(hardware: &Hardware, policy: Option<&Policy>, seed: u64) -> Vec<Stage> {
             let chosen = match &mut picker {
                 None => random.random_range(0..SERVERS),
                 Some(picker) => {
-                    for begun in seen.begun.drain(..) {
-                        if let Some(pick) = flights.get(&begun) {
-                            picker.begun(pick);
-                        }
-                    }
+                    begin(picker, &mut seen, &flights);
                     let pick = picker.pick(&for_picker[question]);
                     flights.insert(tag, pick);
                     pick.server
@@ -181,11 +177,7 @@ fn run(hardware: &Hardware, policy: Option<&Policy>, seed: u64) -> Vec<Stage> {
         }
         servers.iter_mut().for_each(|server| server.advance(1e18, &mut seen));
         if let Some(picker) = &mut picker {
-            for begun in seen.begun.drain(..) {
-                if let Some(pick) = flights.get(&begun) {
-                    picker.begun(pick);
-                }
-            }
+            begin(picker, &mut seen, &flights);
         }
         let out = hardware.overhead.response_seconds;
         let mut ttft: Vec<f64> = arrived.iter().map(|(tag, at)| seen.first[tag] - at + out).collect();
@@ -200,6 +192,13 @@ fn run(hardware: &Hardware, policy: Option<&Policy>, seed: u64) -> Vec<Stage> {
         start = seen.end + out + INTERVAL_SECONDS;
     }
     stages
+}
+
+/// Tells the picker which answers have begun since it was last told.
+fn begin(picker: &mut Picker, seen: &mut Times, flights: &HashMap<u64, Pick>) {
+    for pick in seen.begun.drain(..).filter_map(|tag| flights.get(&tag)) {
+        picker.begun(pick);
+    }
 }
 
 fn median_gap(gaps: &HashMap<u64, u64>) -> f64 {

@@ -12,10 +12,8 @@ use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::metric::Metric;
-use crate::native::Record;
+use crate::native::{PER_REQUEST_FILE, Record};
 
-/// The file's name; compressed it ends in `.gz`.
-const FILE_NAME: &str = "per_request_lifecycle_metrics.json";
 /// What has no positive logarithm counts as this: the clock does not resolve less.
 const SHORTEST: f64 = 1e-6;
 /// Latencies that are kept of each request. Gaps between tokens are not: those of one request depend on one another.
@@ -66,7 +64,7 @@ struct Latencies {
 ///
 /// The file cannot be read, or its records are not those of the stages.
 pub fn read(dir: &Path, requests: &[u64]) -> Result<Option<Vec<StageSamples>>, Error> {
-    let candidates = [dir.join(format!("{FILE_NAME}.gz")), dir.join(FILE_NAME)];
+    let candidates = [dir.join(format!("{PER_REQUEST_FILE}.gz")), dir.join(PER_REQUEST_FILE)];
     let Some(path) = candidates.into_iter().find(|path| path.is_file()) else { return Ok(None) };
     let file = BufReader::with_capacity(1 << 18, fs_err::File::open(&path)?);
     let compressed = path.extension().is_some_and(|extension| extension == "gz");

@@ -48,14 +48,9 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
 
 /// The folder that commands run in: the caller's checkout, or where ours is or would be.
 fn checkout(resolved: &Resolved) -> anyhow::Result<PathBuf> {
-    let settings = &resolved.settings.upstream;
-    Ok(match &settings.dir {
+    Ok(match &resolved.settings.upstream.dir {
         Some(dir) => std::path::absolute(dir)?,
-        None => {
-            let cache = settings.cache_dir.clone().unwrap_or_else(upstream::cache_folder);
-            let revision = resolved.settings.pins.llm_d_benchmark.clone();
-            upstream::Spec { url: settings.url.clone(), revision, cache, dir: None }.folder()
-        }
+        None => upstream::Spec::of(&resolved.settings, upstream::cache_folder()).folder(),
     })
 }
 

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use controller::failure::Failure;
 use controller::process::Session;
-use controller::settings::Settings;
 use controller::upstream::{self, Checkout, Spec, Status};
 
 use crate::context::Context;
@@ -26,7 +25,7 @@ enum Command {
     /// Tell what is there, without the network
     Status(Flags),
     /// Remove the checkout that `sync` made; one with changes in it, or of somebody else, is left alone
-    Clean,
+    Clean(Flags),
 }
 
 #[derive(Debug, clap::Args)]
@@ -47,7 +46,7 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Sync(flags) => sync(flags, context),
         Command::Status(flags) => status(flags, context),
-        Command::Clean => clean(),
+        Command::Clean(flags) => clean(flags, context),
     }
 }
 
@@ -58,7 +57,7 @@ impl Flags {
             sets: self.sets.clone(),
             ..Selection::default()
         };
-        Ok(spec(&selection.resolve(context)?.settings))
+        Ok(Spec::of(&selection.resolve(context)?.settings, upstream::cache_folder()))
     }
 }
 
@@ -86,26 +85,19 @@ fn status(flags: &Flags, context: &Context) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn clean() -> anyhow::Result<Exit> {
-    let cache = upstream::cache_folder();
+fn clean(flags: &Flags, context: &Context) -> anyhow::Result<Exit> {
+    let cache = flags.spec(context)?.cache;
     let removed = upstream::clean(&cache).map_err(Failure::from)?;
     let mut out = std::io::stdout().lock();
-    for path in &removed {
-        writeln!(out, "removed {}", path.display())?;
-    }
-    if removed.is_empty() {
+    if flags.json {
+        serde_json::to_writer_pretty(&mut out, &serde_json::json!({ "removed": removed }))?;
+        writeln!(out)?;
+    } else if removed.is_empty() {
         writeln!(out, "nothing to remove in {}", cache.display())?;
+    } else {
+        removed.iter().try_for_each(|path| writeln!(out, "removed {}", path.display()))?;
     }
     Ok(Exit::Success)
-}
-
-fn spec(settings: &Settings) -> Spec {
-    Spec {
-        url: settings.upstream.url.clone(),
-        revision: settings.pins.llm_d_benchmark.clone(),
-        cache: settings.upstream.cache_dir.clone().unwrap_or_else(upstream::cache_folder),
-        dir: settings.upstream.dir.clone(),
-    }
 }
 
 fn print_checkout(out: &mut impl Write, checkout: &Checkout) -> std::io::Result<()> {

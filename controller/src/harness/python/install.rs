@@ -118,7 +118,12 @@ fn with_pip(
         .timeout(Duration::from_secs(60))
         .capture(4096)
         .run(session)?;
-    Ok(version.stdout().split_whitespace().take(2).collect::<Vec<_>>().join(" "))
+    Ok(name_and_version(&version.stdout()))
+}
+
+/// `pip 24.2 from …` and `uv 0.9.1 (…)` without what follows: the rest names folders of this machine or build dates.
+fn name_and_version(said: &str) -> String {
+    said.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
 }
 
 fn with_uv(
@@ -147,7 +152,7 @@ fn with_uv(
         .map_err(explain)?;
     let version =
         uv::command("uv version", &uv).arg("--version").timeout(Duration::from_secs(60)).capture(4096).run(session)?;
-    Ok(version.stdout().split_whitespace().take(2).collect::<Vec<_>>().join(" "))
+    Ok(name_and_version(&version.stdout()))
 }
 
 /// Counts the packages that an installer names.

@@ -5,9 +5,15 @@
 //! a prompt of hundreds of blocks is matched in a few steps. Both the model server's KV cache (in tokens) and the
 //! picker's index (in blocks) are such caches.
 
+mod identity;
+mod segment;
+
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 use std::sync::Arc;
+
+use identity::Identity;
+use segment::{NONE, Segment};
 
 /// A prompt as a cache sees it.
 #[derive(Clone, Debug)]
@@ -50,46 +56,6 @@ pub struct Private {
 
 /// The end of a pinned prefix.
 pub type Leaf = Option<u32>;
-
-const NONE: u32 = u32::MAX;
-
-#[derive(Debug)]
-struct Segment {
-    /// The prompt that brought the blocks; none for private ones and free slots.
-    hashes: Option<Arc<[u64]>>,
-    start: u32,
-    blocks: u32,
-    /// Tokens, from the first block on, whose content is there; all of them count while pinned.
-    resident: u32,
-    pins: u32,
-    parent: u32,
-    children: u32,
-    older: u32,
-    newer: u32,
-    generation: u32,
-}
-
-impl Segment {
-    /// How many blocks from the front agree with `hashes`; chained hashes agree up to one point.
-    fn common(&self, hashes: &[u64]) -> u32 {
-        let Some(own) = &self.hashes else { return 0 };
-        let own = &own[self.start as usize..(self.start + self.blocks) as usize];
-        let most = own.len().min(hashes.len());
-        if own[most - 1] == hashes[most - 1] {
-            return u32::try_from(most).unwrap_or(u32::MAX);
-        }
-        let (mut agree, mut differ) = (0, most);
-        while differ - agree > 1 {
-            let middle = usize::midpoint(agree, differ);
-            if own[middle - 1] == hashes[middle - 1] {
-                agree = middle;
-            } else {
-                differ = middle;
-            }
-        }
-        u32::try_from(agree).unwrap_or(u32::MAX)
-    }
-}
 
 impl Cache {
     /// An empty cache of `capacity` tokens in blocks of `unit` tokens.
@@ -394,26 +360,6 @@ impl Cache {
         } else {
             self.segments[newer as usize].older = older;
         }
-    }
-}
-
-/// Keys are hashes already.
-#[derive(Default)]
-struct Identity(u64);
-
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, value: u64) {
-        self.0 = value;
     }
 }
 

@@ -99,11 +99,6 @@ impl Picker {
         self.stages.iter().any(|(kind, _)| matches!(kind, Kind::QueueScorer | Kind::KvCacheUtilizationScorer))
     }
 
-    /// Whether a choice depends on tokens in flight.
-    pub fn counts_load(&self) -> bool {
-        self.load.is_some()
-    }
-
     /// Tokens in flight to a server.
     pub fn inflight(&self, server: usize) -> u64 {
         self.endpoints[server].inflight

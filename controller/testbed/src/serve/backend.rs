@@ -221,10 +221,11 @@ impl Worker {
                 Ok(command) => {
                     self.obey(command);
                     // A step in progress is not changed by what arrives meanwhile.
-                    if !matches!(due, Due::Step(_)) {
+                    if matches!(due, Due::Step(_)) {
+                        self.publish();
+                    } else {
                         due = self.plan();
                     }
-                    self.publish();
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
