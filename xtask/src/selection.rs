@@ -44,23 +44,120 @@ pub struct Selection {
     pub sets: Vec<String>,
 }
 
+/// A flag as it was given.
+struct Given {
+    /// The setting that it sets.
+    key: &'static str,
+    flag: &'static str,
+    /// As typed, once for each time; `None` for a switch.
+    values: Option<Vec<String>>,
+}
+
 impl Selection {
     /// The settings that follow from these flags, the environment and `config/`.
     pub fn resolve(&self, context: &Context) -> controller::failure::Result<Resolved> {
+        let mut request = Request::new(Environment::of_process()).profile(self.profile.clone());
+        for given in self.given() {
+            let value = given.values.map_or_else(|| "true".to_owned(), |values| values.join(","));
+            request = request.flag(given.key, value, given.flag);
+        }
+        Ok(resolve(&ConfigTree::open(&context.root), &request.sets(self.sets.iter().cloned()))?)
+    }
+
+    /// The command line that makes the same choice for `verb` again, as it is pasted into a shell: under `campaign` and
+    /// resumed, or without it under a new id.
+    pub fn command(&self, verb: &str, profile: &str, campaign: Option<&str>) -> String {
+        let mut words: Vec<String> = ["cargo", "xtask", verb, "--profile", profile].map(str::to_owned).to_vec();
+        for given in self.given().into_iter().filter(|given| !matches!(given.key, "campaign" | "resume")) {
+            match given.values {
+                None => words.push(given.flag.to_owned()),
+                Some(values) => words.extend(values.into_iter().flat_map(|value| [given.flag.to_owned(), value])),
+            }
+        }
+        words.extend(self.sets.iter().flat_map(|set| ["--set".to_owned(), set.clone()]));
+        if let Some(campaign) = campaign {
+            words.extend(["--campaign", campaign, "--resume"].map(str::to_owned));
+        }
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Every flag that was given, in the order of the help text; the one list of which flag sets what.
+    fn given(&self) -> Vec<Given> {
+        let text = |key, flag, value: Option<String>| value.map(|it| Given { key, flag, values: Some(vec![it]) });
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-        let treatments = (!self.treatments.is_empty()).then(|| self.treatments.join(","));
-        let request = Request::new(Environment::of_process())
-            .profile(self.profile.clone())
-            .flag("campaign", self.campaign.as_ref(), "--campaign")
-            .flag("treatments", treatments, "--treatment")
-            .flag("repetitions", self.repetitions.as_ref(), "--repetitions")
-            .flag("provider", self.provider.as_ref(), "--provider")
-            .flag("results_dir", path(&self.results_dir), "--results-dir")
-            .flag("resume", self.resume.then_some(true), "--resume")
-            .flag("keep", self.keep.then_some(true), "--keep")
-            .flag("harness.python", path(&self.python), "--python")
-            .flag("upstream.dir", path(&self.llm_d_benchmark_dir), "--llm-d-benchmark-dir")
-            .sets(self.sets.iter().cloned());
-        Ok(resolve(&ConfigTree::open(&context.root), &request)?)
+        let switch = |key, flag, on: bool| on.then_some(Given { key, flag, values: None });
+        let treatments = (!self.treatments.is_empty()).then(|| self.treatments.clone());
+        let given = [
+            text("campaign", "--campaign", self.campaign.clone()),
+            treatments.map(|values| Given { key: "treatments", flag: "--treatment", values: Some(values) }),
+            text("repetitions", "--repetitions", self.repetitions.clone()),
+            text("provider", "--provider", self.provider.clone()),
+            text("results_dir", "--results-dir", path(&self.results_dir)),
+            switch("resume", "--resume", self.resume),
+            switch("keep", "--keep", self.keep),
+            text("harness.python", "--python", path(&self.python)),
+            text("upstream.dir", "--llm-d-benchmark-dir", path(&self.llm_d_benchmark_dir)),
+        ];
+        given.into_iter().flatten().collect()
+    }
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    if word.contains(|c: char| !(c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c))) {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    } else {
+        word.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        selection: Selection,
+    }
+
+    const TYPED: [&str; 17] = [
+        "--treatment",
+        "service",
+        "--treatment",
+        "envoy-standalone",
+        "--repetitions",
+        "3",
+        "--provider",
+        "kube",
+        "--results-dir",
+        "my results",
+        "--keep",
+        "--python",
+        "/opt/python",
+        "--llm-d-benchmark-dir",
+        "b",
+        "--set",
+        "cluster.context=it's",
+    ];
+
+    #[test]
+    fn the_command_that_repeats_a_choice_has_every_flag_that_was_typed() {
+        let line = Line::parse_from(["xtask"].into_iter().chain(TYPED).chain(["--campaign", "a"]));
+        assert_eq!(
+            line.selection.command("benchmark", "quick", None),
+            "cargo xtask benchmark --profile quick --treatment service --treatment envoy-standalone --repetitions 3 \
+             --provider kube --results-dir 'my results' --keep --python /opt/python --llm-d-benchmark-dir b \
+             --set 'cluster.context=it'\\''s'"
+        );
+    }
+
+    #[test]
+    fn the_command_that_continues_a_campaign_names_it_once() {
+        let line = Line::parse_from(["xtask", "--campaign", "a", "--resume"]);
+        let command = line.selection.command("benchmark", "smoke", Some("a"));
+        assert_eq!(command, "cargo xtask benchmark --profile smoke --campaign a --resume");
     }
 }

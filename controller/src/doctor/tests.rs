@@ -16,9 +16,9 @@ impl Machine {
         fs_err::create_dir_all(folder.path().join("bin")).unwrap();
         let results = folder.path().join("results").display().to_string();
         let request = Request::new(Environment::default())
-            .flag("provider", Some(provider.to_owned()), "--provider")
-            .flag("results_dir", Some(results), "--results-dir")
-            .flag("routing.policy", Some("default"), "--set");
+            .flag("provider", provider, "--provider")
+            .flag("results_dir", results, "--results-dir")
+            .flag("routing.policy", "default", "--set");
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let resolved = resolve(&ConfigTree::open(root), &request).unwrap();
         Self { folder, session: Session::unrecorded(), resolved }

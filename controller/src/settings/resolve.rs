@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_yaml::{Mapping, Value};
 
 use super::environment::Environment;
-use super::keys::keys;
+use super::keys::{is_read_at, keys};
 use super::layer::{HIDDEN, Layer, unread_variables};
 use super::origin::Origin;
 use super::problem::{Error, Problem};
@@ -43,12 +43,10 @@ impl Request {
         self
     }
 
-    /// A flag of its own for a setting, when it was given: `flag("repetitions", args.repetitions, "--repetitions")`.
+    /// A flag of its own for a setting: `flag("repetitions", 3, "--repetitions")`.
     #[must_use]
-    pub fn flag(mut self, key: &str, value: Option<impl ToString>, flag: &str) -> Self {
-        if let Some(value) = value {
-            self.flags.push((key.to_owned(), value.to_string(), flag.to_owned()));
-        }
+    pub fn flag(mut self, key: &str, value: impl ToString, flag: &str) -> Self {
+        self.flags.push((key.to_owned(), value.to_string(), flag.to_owned()));
         self
     }
 
@@ -98,6 +96,8 @@ pub struct Entry {
     pub value: String,
     /// Who gave it.
     pub origin: String,
+    /// Whether this campaign's provider reads it.
+    pub read: bool,
 }
 
 impl Resolved {
@@ -112,7 +112,8 @@ impl Resolved {
             .filter_map(|key| {
                 let given = self.layer.get(key.name)?;
                 let value = if key.secret() { HIDDEN.to_owned() } else { show(&given.value) };
-                Some(Entry { key: key.name, value, origin: given.origin.to_string() })
+                let read = is_read_at(key.name, self.provider.place);
+                Some(Entry { key: key.name, value, origin: given.origin.to_string(), read })
             })
             .collect()
     }
@@ -192,10 +193,21 @@ fn finish(tree: &ConfigTree, parts: Parts<'_>) -> Result<Resolved, Error> {
     derive::fill(&mut layer, &provider)?;
     let settings: Settings = serde_yaml::from_value(Value::Mapping(nested(&layer, |_| true)))
         .map_err(|error| Problem { message: format!("the settings do not fit together: {error}"), hint: None })?;
-    let resolved =
-        Resolved { settings, profile, provider, treatments, reference, warnings: unread_variables(environment), layer };
+    let mut warnings = unread_variables(environment);
+    warnings.extend(unread_flags(&layer, &provider));
+    let resolved = Resolved { settings, profile, provider, treatments, reference, warnings, layer };
     problems.extend(check::all(tree, &resolved)?);
     if problems.is_empty() { Ok(resolved) } else { Err(Error::Problems(problems)) }
+}
+
+/// Flags for another provider. Variables and profiles serve several providers; a flag was typed for this campaign.
+fn unread_flags(layer: &Layer, provider: &ProviderFile) -> Vec<String> {
+    let given = layer
+        .iter()
+        .filter(|(name, given)| matches!(given.origin, Origin::Flag(_)) && !is_read_at(name, provider.place));
+    given
+        .map(|(name, given)| format!("{name} ({}) has no effect with the provider {}", given.origin, provider.name))
+        .collect()
 }
 
 fn read_profile(tree: &ConfigTree, request: &Request, problems: &mut Vec<Problem>) -> Result<(Profile, Layer), Error> {

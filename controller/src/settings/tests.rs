@@ -55,7 +55,7 @@ fn each_layer_is_stronger_than_the_one_below_and_leaves_its_origin() {
     let environment = request(&[("BENCHMARK_REPETITIONS", "4")], &[]);
     assert_eq!(origin(&request(&[], &[])), (1, "config/profiles/quick.yaml:4".to_owned()));
     assert_eq!(origin(&environment), (4, "$BENCHMARK_REPETITIONS".to_owned()));
-    let flag = environment.flag("repetitions", Some(5), "--repetitions");
+    let flag = environment.flag("repetitions", 5, "--repetitions");
     assert_eq!(origin(&flag), (5, "--repetitions".to_owned()));
     let set = flag.sets(["repetitions=6".to_owned()]);
     assert_eq!(origin(&set), (6, "--set repetitions".to_owned()));
@@ -217,6 +217,21 @@ fn a_variable_that_nobody_reads_is_warned_about() {
     let text = resolved.warnings.join("\n");
     assert!(text.contains("BENCHMARK_TREATMENTS is not read; did you mean BENCHMARK_TREATMENT?"), "{text}");
     assert!(text.contains("BENCHMARK_REPETITION_COUNT is not read"), "{text}");
+}
+
+#[test]
+fn a_flag_that_the_provider_does_not_read_is_warned_about_but_a_variable_may_serve_other_campaigns() {
+    let request = request(&[("BENCHMARK_KEEP", "true"), ("BENCHMARK_GKE_PROJECT", "p")], &["gke.project=q"]);
+    let resolved = resolve(&ConfigTree::open(workspace()), &request.flag("keep", true, "--keep")).unwrap();
+    assert_eq!(
+        resolved.warnings,
+        [
+            "keep (--keep) has no effect with the provider local",
+            "gke.project (--set gke.project) has no effect with the provider local"
+        ]
+    );
+    let read = |key: &str| resolved.entries().iter().any(|entry| entry.key == key && entry.read);
+    assert_eq!(["repetitions", "pins.inference_perf", "keep", "gke.project"].map(read), [true, true, false, false]);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! What a campaign consists of, where it runs and where its results go.
 
 use super::{Key, Section};
+use crate::settings::provider::Place;
 use crate::settings::shape::Shape::{Boolean, Choice, Number, Path, Text, Whole, Words};
 
 pub(super) const SECTION: Section = Section {
     title: "Campaign",
     about: "What is measured, how often, in which order, and where the results go.",
+    places: super::EVERYWHERE,
     keys: &[
         Key::new(
             "campaign",
@@ -66,13 +68,13 @@ pub(super) const SECTION: Section = Section {
         Key::new("results_dir", Path, "BENCHMARK_RESULTS_DIR", "Folder that holds campaigns.").default("results"),
         Key::new("resume", Boolean, "BENCHMARK_RESUME", "Continue the campaign at its first unfinished repetition.")
             .default("false"),
-        Key::new("keep", Boolean, "BENCHMARK_KEEP", "Leave the deployment of the last treatment in place.").default("false"),
     ],
 };
 
 pub(super) const TESTBED: Section = Section {
     title: "Testbed",
     about: "The embedded model servers and routers of the `local` provider; what they measure is labelled simulated.",
+    places: &[Place::Local],
     keys: &[
         Key::new(
             "testbed.hardware",

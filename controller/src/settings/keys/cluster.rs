@@ -1,12 +1,15 @@
 //! Clusters: where, which accelerators, model servers, storage, timeouts, and the components' versions.
 
 use super::{Key, Section};
-use crate::settings::shape::Shape::{Choice, Path, Positive, Text, Whole};
+use crate::settings::shape::Shape::{Boolean, Choice, Path, Positive, Text, Whole};
 
 pub(super) const SECTION: Section = Section {
     title: "Clusters",
     about: "Used by the `kind`, `kube` and `gke` providers.",
+    places: super::CLUSTERS,
     keys: &[
+        Key::new("keep", Boolean, "BENCHMARK_KEEP", "Leave the deployment of the last treatment in place.")
+            .default("false"),
         Key::new("cluster.name", Text, "CLUSTER_NAME", "Name of the Kind cluster.").default("agentgateway-benchmark"),
         Key::new(
             "cluster.context",
@@ -147,6 +150,7 @@ pub(super) const SECTION: Section = Section {
 pub(super) const COMPONENTS: Section = Section {
     title: "Components",
     about: "Versions that are pinned in `config/pins.yaml`, and where components come from.",
+    places: super::CLUSTERS,
     keys: &[
         Key::new(
             "pins.inference_perf",

@@ -1,11 +1,13 @@
 //! Google Kubernetes Engine.
 
 use super::{Key, Section};
+use crate::settings::provider::Place;
 use crate::settings::shape::Shape::{Boolean, Choice, Positive, Text, Whole};
 
 pub(super) const SECTION: Section = Section {
     title: "GKE",
     about: "Used by the `gke` provider. Project, location and cluster follow from a `gke_<project>_<location>_<cluster>` context.",
+    places: &[Place::Gke],
     keys: &[
         Key::new("gke.project", Text, "BENCHMARK_GKE_PROJECT", "Project; required unless the context names it."),
         Key::new("gke.location", Text, "BENCHMARK_GKE_LOCATION", "Zone; `us-central1-a` when absent."),

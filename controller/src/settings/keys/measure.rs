@@ -6,6 +6,7 @@ use crate::settings::shape::Shape::{Boolean, Choice, Number, Path, Positive, Sec
 pub(super) const HARNESS: Section = Section {
     title: "Harness",
     about: "inference-perf and the Python that runs it.",
+    places: super::EVERYWHERE,
     keys: &[
         Key::new(
             "harness.name",
@@ -52,6 +53,7 @@ pub(super) const HARNESS: Section = Section {
 pub(super) const LIMITS: Section = Section {
     title: "Limits",
     about: "What makes a measurement invalid, and the service level that goodput is counted against.",
+    places: super::EVERYWHERE,
     keys: &[
         Key::new(
             "limits.failure_rate",
@@ -85,6 +87,7 @@ pub(super) const LIMITS: Section = Section {
 pub(super) const REPORT: Section = Section {
     title: "Reports and evidence",
     about: "What is kept beside the harness's own files and how it is presented.",
+    places: super::EVERYWHERE,
     keys: &[
         Key::new(
             "report.campaign_dir",

@@ -6,6 +6,7 @@ mod gke;
 mod measure;
 mod workload;
 
+use super::provider::Place;
 use super::shape::Shape;
 
 /// A setting.
@@ -45,9 +46,16 @@ pub struct Section {
     pub title: &'static str,
     /// One or two sentences under the heading.
     pub about: &'static str,
+    /// The places that read them.
+    pub places: &'static [Place],
     /// The settings.
     pub keys: &'static [Key],
 }
+
+/// Read wherever treatments run.
+const EVERYWHERE: &[Place] = &[Place::Local, Place::Kind, Place::Kube, Place::Gke];
+/// Read where treatments run in a cluster.
+const CLUSTERS: &[Place] = &[Place::Kind, Place::Kube, Place::Gke];
 
 /// All sections.
 const SECTIONS: [Section; 9] = [
@@ -75,6 +83,13 @@ pub fn keys() -> impl Iterator<Item = &'static Key> {
 /// The setting of this dotted name.
 pub fn key(name: &str) -> Option<&'static Key> {
     keys().find(|key| key.name == name)
+}
+
+/// Whether a campaign at this place reads the setting.
+pub fn is_read_at(name: &str, place: Place) -> bool {
+    let section = SECTIONS.iter().find(|section| section.keys.iter().any(|key| key.name == name));
+    // The harness is the same everywhere, although its version is pinned beside the cluster's components.
+    name == "pins.inference_perf" || section.is_some_and(|section| section.places.contains(&place))
 }
 
 /// An environment variable that is read but is not a setting of a campaign.

@@ -6,6 +6,7 @@ use crate::settings::shape::Shape::{Choice, Number, Path, Positive, Ratio, Stage
 pub(super) const SECTION: Section = Section {
     title: "Workload",
     about: "The load: a template of `config/workloads/` and the values it is rendered with. Profiles fill these in.",
+    places: super::EVERYWHERE,
     keys: &[
         Key::new("workload.template", Text, "BENCHMARK_WORKLOAD", "Template of the harness's configuration in `config/workloads/`.")
             .default("shared-prefix"),

@@ -36,9 +36,12 @@ pub fn print(plan: &Plan, as_json: bool) -> anyhow::Result<()> {
 fn text(plan: &Plan) -> String {
     let mut lines = vec![format!("campaign {} in {}", plan.id, plan.folder().display()), String::new()];
     lines.push("settings".to_owned());
-    let entries = plan.resolved.entries();
+    let (entries, others): (Vec<_>, Vec<_>) = plan.resolved.entries().into_iter().partition(|entry| entry.read);
     let width = entries.iter().map(|entry| entry.key.len()).max().unwrap_or(0);
     lines.extend(entries.iter().map(|entry| format!("  {:width$}  {}  ({})", entry.key, entry.value, entry.origin)));
+    if !others.is_empty() {
+        lines.push(format!("  ({} settings of other providers: --json lists them)", others.len()));
+    }
     lines.push("\nruns, in order".to_owned());
     lines.extend(plan.cells.iter().map(|cell| format!("  {cell}")));
     lines.push("\nfiles read".to_owned());

@@ -53,7 +53,7 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         plan.estimate.requests,
         duration(std::time::Duration::from_secs_f64(plan.estimate.seconds))
     );
-    let repeat = summary::repeat_command(&args.selection, false, &plan);
+    let repeat = args.selection.command("benchmark", &plan.resolved.profile.name, None);
     let settings = &plan.resolved.settings;
     let harness = InferencePerf::new(&context.root, settings);
     let executed = execute(&plan, Box::new(harness), &progress, &repeat);
@@ -79,6 +79,6 @@ fn with_continuation(failure: Failure, selection: &Selection, plan: &Plan) -> Fa
     }
     failure.hint(format!(
         "finished repetitions are kept; continue with: {}",
-        summary::repeat_command(selection, true, plan)
+        selection.command("benchmark", &plan.resolved.profile.name, Some(plan.id.as_str()))
     ))
 }

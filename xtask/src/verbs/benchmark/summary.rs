@@ -11,7 +11,6 @@ use reports::model::{Level, Metric, Quantity, Statistic};
 use serde::Serialize;
 
 use crate::progress::duration;
-use crate::selection::Selection;
 
 /// The result of a campaign, for `--json` and for people.
 #[derive(Debug, Serialize)]
@@ -157,39 +156,4 @@ fn milliseconds(seconds: Option<f64>) -> String {
         1.0.. => format!("{seconds:.2} s"),
         _ => format!("{:.1} ms", seconds * 1000.0),
     })
-}
-
-/// The command that asks for the same campaign again: anew under a new id, or continued under its own.
-pub fn repeat_command(selection: &Selection, resume: bool, plan: &Plan) -> String {
-    let mut words = vec!["cargo".to_owned(), "xtask".to_owned(), "benchmark".to_owned()];
-    words.push("--profile".into());
-    words.push(plan.resolved.profile.name.clone());
-    let mut add = |flag: &str, value: Option<String>| {
-        if let Some(value) = value {
-            words.push(flag.to_owned());
-            words.push(value);
-        }
-    };
-    for treatment in &selection.treatments {
-        add("--treatment", Some(treatment.clone()));
-    }
-    add("--repetitions", selection.repetitions.clone());
-    add("--provider", selection.provider.clone());
-    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-    add("--results-dir", path(&selection.results_dir));
-    add("--python", path(&selection.python));
-    for set in &selection.sets {
-        add("--set", Some(set.clone()));
-    }
-    if resume {
-        add("--campaign", Some(plan.id.to_string()));
-        words.push("--resume".into());
-    }
-    let quoted = words.iter().map(|word| {
-        match word.contains(|c: char| !(c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c))) {
-            true => format!("'{}'", word.replace('\'', r"'\''")),
-            false => word.clone(),
-        }
-    });
-    quoted.collect::<Vec<_>>().join(" ")
 }
