@@ -7,6 +7,7 @@
 pub mod baseline;
 pub mod cache;
 pub mod campaign;
+pub mod cluster;
 pub mod doctor;
 pub mod evidence;
 pub mod failure;

@@ -60,6 +60,14 @@ impl Session {
         session
     }
 
+    /// The same session without log files: for programs that print credentials, and for questions asked again and again.
+    #[must_use]
+    pub fn without_logs(&self) -> Self {
+        let mut session = self.clone();
+        session.places.logs = None;
+        session
+    }
+
     /// The same session for cleaning up: goes on through the first two signals, and runs programs even when nothing can
     /// be recorded, because a full disk must not keep a cluster alive.
     #[must_use]
