@@ -1,5 +1,6 @@
 //! Scripted fakes and helpers for the end-to-end tests.
 
+pub mod fake;
 mod harness;
 mod world;
 
