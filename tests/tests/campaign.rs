@@ -142,6 +142,18 @@ fn clean_removes_what_a_killed_campaign_left_and_nothing_else() {
 }
 
 #[test]
+fn clean_removes_cached_environments_only_when_asked_to() {
+    let world = World::new(&Script::Measure);
+    world.run(world.benchmark("a", &[])).expect(0);
+    let clean = |more: &[&str]| world.run(world.command(&[&["clean"], more].concat())).expect(0).stdout;
+    let about = "(inference-perf 0.7.0, Python 3.12.0,";
+    assert!(!clean(&[]).contains(about));
+    assert!(clean(&["--environments", "--dry-run"]).contains(&format!("scripted: would be removed {about}")));
+    assert!(clean(&["--environments"]).contains(&format!("scripted: removed {about}")));
+    assert!(clean(&["--environments"]).contains("no environment in "));
+}
+
+#[test]
 fn one_campaign_runs_once_and_two_run_side_by_side() {
     let world = World::new(&Script::Hang);
     let child = hanging(&world, "a");

@@ -132,7 +132,7 @@ fn leftovers(folder: &Path) -> Result<Vec<Leftover>> {
 }
 
 /// The size of all files below `folder`.
-fn size(folder: &Path) -> io::Result<u64> {
+pub(crate) fn size(folder: &Path) -> io::Result<u64> {
     let mut bytes = 0;
     for entry in fs_err::read_dir(folder)? {
         let entry = entry?;

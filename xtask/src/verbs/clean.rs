@@ -1,9 +1,11 @@
-//! `clean`: removes what interrupted and failed runs left behind, and nothing that it did not make.
+//! `clean`: removes what interrupted and failed runs left behind, on request also what can be made again, and nothing
+//! that it did not make.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use controller::campaign::clean::{self, Leftover};
+use controller::harness::python;
 use jiff::Timestamp;
 
 use crate::context::Context;
@@ -18,6 +20,9 @@ pub struct Args {
     /// Only this campaign; all of the folder when absent
     #[arg(long, value_name = "ID")]
     campaign: Option<String>,
+    /// Also the private Python environments in the cache; the next campaign makes its own again, which takes minutes
+    #[arg(long)]
+    environments: bool,
     /// Say what would be removed, and remove nothing
     #[arg(long)]
     dry_run: bool,
@@ -46,18 +51,49 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     if found == 0 {
         writeln!(out, "nothing to remove in {}", results.display())?;
     }
+    if args.environments {
+        remove_environments(args.dry_run, &mut out)?;
+    }
     Ok(Exit::Success)
+}
+
+fn remove_environments(dry_run: bool, out: &mut impl Write) -> anyhow::Result<()> {
+    let cache = python::cache_folder();
+    let environments = python::clean::environments(&cache)?;
+    if environments.is_empty() {
+        writeln!(out, "no environment in {}", cache.display())?;
+    }
+    for environment in environments {
+        let what = match &environment.record {
+            Some(record) => format!("inference-perf {}, Python {}", record.inference_perf, record.python),
+            None => "never finished".to_owned(),
+        };
+        let done = if environment.in_use {
+            "in use, left alone"
+        } else if dry_run {
+            "would be removed"
+        } else if python::clean::remove(&environment)? {
+            "removed"
+        } else {
+            "in use, left alone"
+        };
+        writeln!(out, "{}: {done} ({what}, {})", environment.folder.display(), megabytes(environment.bytes))?;
+    }
+    Ok(())
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
 fn describe(leftover: &Leftover, dry_run: bool, results: &Path) -> String {
     let (would_end, would_remove) = if dry_run { ("would end", "would remove") } else { ("ended", "removed") };
     let below = |path: &Path| path.strip_prefix(results).unwrap_or(path).display().to_string();
-    let megabytes = |bytes: &u64| format!("{:.1} MB", *bytes as f64 / 1e6);
     match leftover {
         Leftover::Orphan { command, pids } => format!("{would_end} processes {pids:?}: {command}"),
-        Leftover::Work { path, bytes } => format!("{would_remove} {} ({})", below(path), megabytes(bytes)),
+        Leftover::Work { path, bytes } => format!("{would_remove} {} ({})", below(path), megabytes(*bytes)),
         Leftover::Partial { path, bytes } => {
-            format!("{would_remove} {}, never completed ({})", below(path), megabytes(bytes))
+            format!("{would_remove} {}, never completed ({})", below(path), megabytes(*bytes))
         }
         Leftover::Lock { path } => format!("{would_remove} {}, its run is gone", below(path)),
     }

@@ -5,6 +5,7 @@
 //! with a record that is written last. Without the record, or when what it promises is not there, it is built anew.
 //! Campaigns hold a shared lock for as long as they use it, so nothing is ever rebuilt or removed under them.
 
+pub mod clean;
 mod install;
 pub mod interpreter;
 mod uv;
@@ -210,11 +211,16 @@ impl Environment {
     }
 }
 
-/// Opens the file that is locked while an environment is built or used.
-fn open_lock(folder: &Path) -> Result<File> {
+/// The lock of an environment, beside it: the environment itself may be removed.
+fn lock_file(folder: &Path) -> PathBuf {
     let mut path = folder.as_os_str().to_owned();
     path.push(".lock");
-    let options = File::options().create(true).truncate(false).read(true).write(true).open(PathBuf::from(path));
+    path.into()
+}
+
+/// Opens the file that is locked while an environment is built or used.
+fn open_lock(folder: &Path) -> Result<File> {
+    let options = File::options().create(true).truncate(false).read(true).write(true).open(lock_file(folder));
     options.map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))
 }
 
