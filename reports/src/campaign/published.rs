@@ -123,6 +123,7 @@ impl Row {
             Column::Stage => self.number = Some(whole?.try_into().ok()?),
             Column::Concurrency => stage.load.concurrency = Some(whole?),
             Column::Seconds => stage.throughput.seconds = Some(value),
+            Column::WarmUp => stage.warm_up = whole? != 0,
             Column::Metric(metric) => match metric {
                 Metric::Latency(quantity, statistic) => set_latency(stage, quantity, statistic, value),
                 Metric::InputTokenRate => stage.throughput.input_tokens = Some(value),

@@ -45,21 +45,24 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Checks every report below `root`; `Ok` holds how many there are and what is wrong.
-///
-/// Charts drawn as PNG are not compared: they come from another program, out of the SVG files that are.
+/// Checks every report below `root`, which holds a folder a profile; `Ok` holds how many there are and what is wrong.
 pub fn check(root: &Path, render: &Render<'_>) -> Result<(usize, Vec<Problem>), Error> {
     let (mut reports, mut problems) = (0, Vec::new());
     for profile in folders(root)? {
         for report in folders(&profile)? {
             reports += 1;
-            match check_report(&report, render) {
-                Ok(found) => problems.extend(found),
-                Err(error) => problems.push(Problem::Unusable { folder: report, why: error.to_string() }),
-            }
+            problems.extend(check_one(&report, render));
         }
     }
     Ok((reports, problems))
+}
+
+/// Checks one published report and tells what is wrong with it.
+///
+/// Charts drawn as PNG are not compared: they come from another program, out of the SVG files that are.
+pub fn check_one(report: &Path, render: &Render<'_>) -> Vec<Problem> {
+    check_report(report, render)
+        .unwrap_or_else(|error| vec![Problem::Unusable { folder: report.into(), why: error.to_string() }])
 }
 
 fn check_report(report: &Path, render: &Render<'_>) -> Result<Vec<Problem>, Error> {

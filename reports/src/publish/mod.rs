@@ -5,9 +5,11 @@
 //! be made again at any time, and a committed document that differs was changed by hand or outdated.
 
 mod check;
-mod links;
+pub(crate) mod links;
+mod local;
 mod provenance;
 pub mod scan;
+mod standard;
 
 #[cfg(test)]
 mod tests;
@@ -20,9 +22,11 @@ use crate::manifest::{self, Manifest, check_name};
 use crate::render::csv;
 use crate::{compare, files, yaml};
 
-pub use check::{Problem, check};
+pub use check::{Problem, check, check_one};
 pub use links::NotDurable;
+pub use local::LocalPath;
 use provenance::Provenance;
+pub use standard::standard;
 
 /// The numbers that a published report is made from.
 pub const METRICS: &str = "metrics.csv";
@@ -33,8 +37,15 @@ const SOURCES: [&str; 3] = [manifest::FILE_NAME, METRICS, PROVENANCE];
 
 /// Makes a campaign's documents in a folder that exists and is empty.
 ///
-/// It may use nothing but the campaign: no clock, no evidence folder.
-pub type Render<'a> = dyn Fn(&Campaign, &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
+/// It may use nothing but the campaign and what was asked of it: no clock, no evidence folder.
+pub type Render<'a> = dyn Fn(&Campaign, &Asked, &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
+
+/// What a report was asked for; kept in the provenance, so that the same is made again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Asked {
+    /// Pairs of baseline and candidate; the usual ones when there are none.
+    pub comparisons: Vec<(String, String)>,
+}
 
 /// How a campaign is published.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +56,10 @@ pub struct Publication<'a> {
     pub links: &'a [String],
     /// Text that may not appear: names and folders of this machine.
     pub private: &'a [String],
+    /// Folders whose paths are replaced by a word where the manifest says how the campaign came about.
+    pub local: &'a [LocalPath],
+    /// What the report is asked for.
+    pub asked: &'a Asked,
 }
 
 /// Why a report was not published, or a published one not read.
@@ -137,14 +152,19 @@ pub fn publish(
     Ok(folder)
 }
 
-/// A published report as a campaign: what its documents are made from.
-pub fn read(dir: &Path) -> Result<Campaign, Error> {
+/// A published report as a campaign, and what its documents were asked for: all that these are made from.
+pub fn read(dir: &Path) -> Result<(Campaign, Asked), Error> {
     let manifest = Manifest::read(&dir.join(manifest::FILE_NAME))?;
     let metrics = files::read_text(&dir.join(METRICS), files::DOCUMENT_LIMIT)?;
     let provenance = Provenance::read(&dir.join(PROVENANCE))?;
     let mut campaign = campaign::from_metrics(dir, manifest, &metrics)?;
-    provenance.complete(&mut campaign);
-    Ok(campaign)
+    let asked = provenance.complete(&mut campaign);
+    Ok((campaign, asked))
+}
+
+/// Whether a folder is a published report rather than a folder of them.
+pub fn is_report(dir: &Path) -> bool {
+    dir.join(PROVENANCE).is_file()
 }
 
 fn write_sources(campaign: &Campaign, publication: &Publication<'_>, folder: &Path) -> Result<(), Error> {
@@ -154,8 +174,9 @@ fn write_sources(campaign: &Campaign, publication: &Publication<'_>, folder: &Pa
     if series.is_empty() {
         return Err(Error::NothingMeasured(campaign.manifest.campaign_id.clone()));
     }
-    fs_err::write(folder.join(manifest::FILE_NAME), campaign.manifest.to_yaml()?)?;
-    fs_err::write(folder.join(METRICS), csv::metrics(&series.iter().collect::<Vec<_>>()))?;
+    let manifest = local::without(&campaign.manifest, publication.local);
+    fs_err::write(folder.join(manifest::FILE_NAME), manifest.to_yaml()?)?;
+    fs_err::write(folder.join(METRICS), csv::with_warm_up(&series.iter().collect::<Vec<_>>()))?;
     let provenance = Provenance::of(campaign, publication);
     fs_err::write(folder.join(PROVENANCE), yaml::to_string(&provenance)?)?;
     Ok(())
@@ -163,9 +184,9 @@ fn write_sources(campaign: &Campaign, publication: &Publication<'_>, folder: &Pa
 
 /// The documents of a published report, made from its sources in a folder of their own: name and content, by name.
 fn documents(dir: &Path, render: &Render<'_>) -> Result<Vec<(PathBuf, Vec<u8>)>, Error> {
-    let campaign = read(dir)?;
+    let (campaign, asked) = read(dir)?;
     let scratch = Staging::beside(&dir.join("documents"))?;
-    render(&campaign, &scratch.0).map_err(Error::Render)?;
+    render(&campaign, &asked, &scratch.0).map_err(Error::Render)?;
     Ok(list(&scratch.0)?)
 }
 

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_yaml::Value;
 
-use super::{Error, Publication};
+use super::{Asked, Error, Publication};
 use crate::campaign::{Campaign, Treatment};
 use crate::model::{Failure, Harness, Stack};
 use crate::{files, yaml};
@@ -23,6 +23,9 @@ pub struct Provenance {
     /// Where the evidence is.
     #[serde(default)]
     evidence: Vec<String>,
+    /// `baseline:candidate` pairs; the usual ones when there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    comparisons: Vec<String>,
     treatments: IndexMap<String, Entry>,
 }
 
@@ -50,10 +53,12 @@ impl Provenance {
     /// What a publication of `campaign` says.
     pub fn of(campaign: &Campaign, publication: &Publication<'_>) -> Self {
         let measured = campaign.treatments.iter().filter(|treatment| !treatment.repetitions.is_empty());
+        let pairs = publication.asked.comparisons.iter();
         Self {
             schema_version: SCHEMA_VERSION,
             profile: publication.profile.to_owned(),
             evidence: publication.links.to_vec(),
+            comparisons: pairs.map(|(baseline, candidate)| format!("{baseline}:{candidate}")).collect(),
             treatments: measured.map(|treatment| (treatment.name.clone(), Entry::of(treatment))).collect(),
         }
     }
@@ -70,8 +75,8 @@ impl Provenance {
         }
     }
 
-    /// Adds to a campaign that was read from its numbers what they do not say.
-    pub fn complete(self, campaign: &mut Campaign) {
+    /// Adds to a campaign that was read from its numbers what they do not say; returns what the report was asked for.
+    pub fn complete(self, campaign: &mut Campaign) -> Asked {
         if !self.evidence.is_empty() {
             let links = self.evidence.into_iter().map(Value::from).collect();
             let provenance = campaign.manifest.provenance.get_or_insert_default();
@@ -82,6 +87,8 @@ impl Provenance {
                 entry.complete(treatment);
             }
         }
+        let pairs = self.comparisons.iter().filter_map(|pair| pair.split_once(':'));
+        Asked { comparisons: pairs.map(|(baseline, candidate)| (baseline.into(), candidate.into())).collect() }
     }
 }
 

@@ -61,8 +61,9 @@ fn campaign(names: &[&str]) -> Campaign {
 }
 
 /// Documents that show everything that real ones show, in few words.
-fn render(campaign: &Campaign, folder: &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+fn render(campaign: &Campaign, asked: &Asked, folder: &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut text = format!("# {}\n", campaign.manifest.campaign_id);
+    text.push_str(&format!("asked: {:?}\n", asked.comparisons));
     text.push_str(if campaign.is_simulated() { "simulated\n" } else { "measured\n" });
     if let Some(evidence) = campaign.manifest.provenance.as_ref().and_then(|facts| facts.get("evidence")) {
         text.push_str(&format!("evidence: {evidence:?}\n"));
@@ -82,7 +83,8 @@ fn render(campaign: &Campaign, folder: &Path) -> Result<(), Box<dyn std::error::
     Ok(())
 }
 
-const PLAIN: Publication<'_> = Publication { profile: "smoke", links: &[], private: &[] };
+const USUAL: Asked = Asked { comparisons: Vec::new() };
+const PLAIN: Publication<'_> = Publication { profile: "smoke", links: &[], private: &[], local: &[], asked: &USUAL };
 
 fn names(folder: &Path) -> Vec<String> {
     list(folder).unwrap().into_iter().map(|(name, _)| name.display().to_string()).collect()
@@ -92,7 +94,8 @@ fn names(folder: &Path) -> Vec<String> {
 fn a_published_report_can_be_made_again_from_what_lies_beside_it() {
     let root = tempfile::tempdir().unwrap();
     let links = ["https://storage.example.org/smoke-1.tar".to_owned()];
-    let publication = Publication { links: &links, ..PLAIN };
+    let asked = Asked { comparisons: vec![("service".into(), "standalone".into())] };
+    let publication = Publication { links: &links, asked: &asked, ..PLAIN };
     let folder = publish(&campaign(&["service", "standalone"]), &publication, root.path(), &render).unwrap();
     assert_eq!(folder, root.path().join("smoke/smoke-1"));
     assert_eq!(
@@ -101,7 +104,15 @@ fn a_published_report_can_be_made_again_from_what_lies_beside_it() {
     );
     assert_eq!(check(root.path(), &render).unwrap(), (1, Vec::new()));
     let readme = fs::read_to_string(folder.join("README.md")).unwrap();
-    for shown in ["simulated", "storage.example.org", "the server died", "503 - <b>", "0.7.0", "STANDALONE"] {
+    for shown in [
+        "(\"service\", \"standalone\")",
+        "simulated",
+        "storage.example.org",
+        "the server died",
+        "503 - <b>",
+        "0.7.0",
+        "STANDALONE",
+    ] {
         assert!(readme.contains(shown), "{shown} is lost in\n{readme}");
     }
     assert!(!readme.contains("/home/ada"));
@@ -114,7 +125,7 @@ fn numbers_of_a_published_report_are_those_of_the_campaign_to_the_last_digit() {
     let root = tempfile::tempdir().unwrap();
     let campaign = campaign(&["service"]);
     let folder = publish(&campaign, &PLAIN, root.path(), &render).unwrap();
-    let again = read(&folder).unwrap();
+    let (again, _) = read(&folder).unwrap();
     for (ours, theirs) in campaign.treatments[0].repetitions.iter().zip(&again.treatments[0].repetitions) {
         for (ours, theirs) in ours.stages.iter().zip(&theirs.stages) {
             assert_eq!(ours, theirs);
@@ -140,7 +151,7 @@ fn documents_that_were_changed_removed_or_added_are_named() {
     assert_eq!(
         said,
         [
-            "/README.md:2: differs from what its numbers give",
+            "/README.md:3: differs from what its numbers give",
             "/charts/ttft.svg: is missing",
             "/notes.txt: is no part of the report",
             "/notes.txt:1: a path on a machine",
@@ -210,7 +221,7 @@ fn a_second_publication_replaces_the_first_as_a_whole() {
     fs::write(folder.join("old.md"), "old").unwrap();
     publish(&campaign(&["service"]), &PLAIN, root.path(), &render).unwrap();
     assert!(!folder.join("old.md").exists());
-    let failing: &Render<'_> = &|_, _| Err("no ink".into());
+    let failing: &Render<'_> = &|_, _, _| Err("no ink".into());
     let error = publish(&campaign(&["service"]), &PLAIN, root.path(), failing).unwrap_err();
     assert_eq!(error.to_string(), "documents cannot be made: no ink");
     assert!(folder.join("README.md").exists());
@@ -219,7 +230,7 @@ fn a_second_publication_replaces_the_first_as_a_whole() {
 #[test]
 fn a_document_does_not_take_the_place_of_a_source() {
     let root = tempfile::tempdir().unwrap();
-    let other: &Render<'_> = &|_, folder| Ok(fs::write(folder.join(METRICS), "other")?);
+    let other: &Render<'_> = &|_, _, folder| Ok(fs::write(folder.join(METRICS), "other")?);
     assert!(matches!(publish(&campaign(&["service"]), &PLAIN, root.path(), other), Err(Error::Collision(_))));
 }
 

@@ -21,11 +21,13 @@ pub enum Column {
     Concurrency,
     /// Seconds that the rates are over.
     Seconds,
+    /// 1 for a stage that is left out of curves, 0 otherwise.
+    WarmUp,
 }
 
 /// The table's columns, in their order.
 pub fn columns() -> Vec<Column> {
-    use Column::{Concurrency, Metric as Of, Repetition, Seconds, Stage, Treatment};
+    use Column::{Concurrency, Metric as Of, Repetition, Seconds, Stage, Treatment, WarmUp};
     use Quantity::{Itl, Ntpot, Ttft};
     use Statistic::{Mean, P50, P90};
     let mut columns = vec![
@@ -49,6 +51,7 @@ pub fn columns() -> Vec<Column> {
         Stage,
         Concurrency,
         Seconds,
+        WarmUp,
     ];
     for metric in Metric::all() {
         if !columns.contains(&Of(metric)) {
@@ -68,20 +71,33 @@ impl Column {
             Self::Stage => "stage".into(),
             Self::Concurrency => "requested_concurrency".into(),
             Self::Seconds => "measured_seconds".into(),
+            Self::WarmUp => "warm_up".into(),
         }
     }
 }
 
-/// The table of these treatments; warm-up stages are not in it.
+/// The table of these treatments' curves; warm-up stages are not in it.
 pub fn metrics(treatments: &[&Series]) -> String {
+    table(treatments, |series| series.points.iter().map(|point| (point, false)).collect())
+}
+
+/// As [`metrics`], with warm-up stages before each curve: all that documents are made from.
+pub fn with_warm_up(treatments: &[&Series]) -> String {
+    table(treatments, |series| {
+        let curve = series.points.iter().map(|point| (point, false));
+        series.warm_up.iter().map(|point| (point, true)).chain(curve).collect()
+    })
+}
+
+fn table<'a>(treatments: &[&'a Series], points: impl Fn(&'a Series) -> Vec<(&'a Point, bool)>) -> String {
     let columns = columns();
     let mut text = columns.iter().map(|column| column.head()).collect::<Vec<_>>().join(",");
     text.push('\n');
     for series in treatments {
-        for point in &series.points {
+        for (point, warm_up) in points(series) {
             for (repetition, stage) in &point.repetitions {
-                let cells = columns.iter().map(|&column| cell(column, series, point, *repetition, stage));
-                text.push_str(&cells.collect::<Vec<_>>().join(","));
+                let row = Row { series, point, warm_up, repetition: *repetition, stage };
+                text.push_str(&columns.iter().map(|&column| row.cell(column)).collect::<Vec<_>>().join(","));
                 text.push('\n');
             }
         }
@@ -89,18 +105,31 @@ pub fn metrics(treatments: &[&Series]) -> String {
     text
 }
 
-fn cell(column: Column, series: &Series, point: &Point, repetition: u32, stage: &Stage) -> String {
-    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
-    match column {
-        Column::Treatment => field(&series.name),
-        Column::Metric(metric) => number(metric.of(stage)),
-        Column::Repetition => repetition.to_string(),
-        Column::Stage => stage.number.to_string(),
-        Column::Concurrency => match point.level {
-            Level::Concurrency(concurrency) => concurrency.to_string(),
-            Level::Rate(_) => String::new(),
-        },
-        Column::Seconds => number(stage.throughput.seconds),
+/// What one line speaks about.
+struct Row<'a> {
+    series: &'a Series,
+    point: &'a Point,
+    warm_up: bool,
+    repetition: u32,
+    stage: &'a Stage,
+}
+
+impl Row<'_> {
+    fn cell(&self, column: Column) -> String {
+        let Self { series, point, warm_up, repetition, stage } = self;
+        let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        match column {
+            Column::Treatment => field(&series.name),
+            Column::Metric(metric) => number(metric.of(stage)),
+            Column::Repetition => repetition.to_string(),
+            Column::Stage => stage.number.to_string(),
+            Column::Concurrency => match point.level {
+                Level::Concurrency(concurrency) => concurrency.to_string(),
+                Level::Rate(_) => String::new(),
+            },
+            Column::Seconds => number(stage.throughput.seconds),
+            Column::WarmUp => u8::from(*warm_up).to_string(),
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub fn comparison(comparison: &Comparison) -> String {
         levels: comparison.levels.iter().map(LevelOut::of).collect(),
         notes: &comparison.notes,
     };
-    let mut text = serde_json::to_string_pretty(&document).expect("numbers, text, lists and mappings by text are JSON");
+    let mut text = serde_json::to_string(&document).expect("numbers, text, lists and mappings by text are JSON");
     text.push('\n');
     text
 }

@@ -3,16 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use serde_yaml::Value;
 
 use crate::campaign::Campaign;
 use crate::compare::Series;
+use crate::publish::links::durable;
+
+/// The key of a published campaign's provenance that names where its evidence is.
+pub(super) const PUBLISHED: &str = "evidence";
 
 /// A name and where it leads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Link {
     /// What is shown.
     pub label: String,
-    /// Relative and percent-encoded.
+    /// Relative and percent-encoded, or an address that lasts.
     pub href: String,
 }
 
@@ -25,9 +30,11 @@ pub struct Place {
     pub link_evidence: bool,
 }
 
-/// One link for each repetition whose evidence can be reached from a page in the campaign's folder.
+/// Where a published campaign's evidence is, and one link for each repetition whose evidence can be reached from a page in
+/// the campaign's folder.
 pub(super) fn links(campaign: &Campaign, treatments: &[&Series], place: &Place) -> Vec<Link> {
-    let mut links = Vec::new();
+    let mut links: Vec<Link> =
+        addresses(campaign).map(|link| Link { label: link.into(), href: escaped(link) }).collect();
     for series in treatments {
         let Some(treatment) = campaign.treatment(&series.name) else { continue };
         for repetition in &treatment.repetitions {
@@ -36,6 +43,17 @@ pub(super) fn links(campaign: &Campaign, treatments: &[&Series], place: &Place) 
         }
     }
     links
+}
+
+/// The addresses that a person gave when publishing; any other text there is no link.
+fn addresses(campaign: &Campaign) -> impl Iterator<Item = &str> {
+    let given = campaign.manifest.provenance.as_ref().and_then(|facts| facts.get(PUBLISHED)?.as_sequence());
+    given.into_iter().flatten().filter_map(Value::as_str).filter(|link| durable(link).is_ok())
+}
+
+/// Brackets end a link in Markdown.
+fn escaped(link: &str) -> String {
+    link.replace('(', "%28").replace(')', "%29")
 }
 
 /// The way from the page to `evidence`: up to the campaign's folder, then down.
@@ -83,5 +101,17 @@ mod tests {
         assert_eq!(hrefs(&inside), ["../../runs/a%20b/repetition-1/"]);
         assert!(hrefs(&Place { link_evidence: false, ..inside }).is_empty());
         assert!(hrefs(&Place { folder: "/elsewhere".into(), link_evidence: true }).is_empty());
+    }
+
+    #[test]
+    fn addresses_that_last_are_linked_wherever_the_page_lies() {
+        let mut campaign = fixture::campaign("links", vec![fixture::treatment("service", &[(1, Vec::new())])]);
+        let given = "evidence: [https://example.org/a_(b).tar, /home/ada/a, 'javascript:x']";
+        campaign.manifest.provenance = Some(serde_yaml::from_str(given).unwrap());
+        let series = fixture::series(&campaign, "service");
+        let place = Place { folder: "/elsewhere".into(), link_evidence: false };
+        let link =
+            Link { label: "https://example.org/a_(b).tar".into(), href: "https://example.org/a_%28b%29.tar".into() };
+        assert_eq!(links(&campaign, &[&series], &place), [link]);
     }
 }

@@ -10,6 +10,9 @@ use crate::render::charts::unit;
 use crate::render::text::plain;
 use crate::render::values::{Detail, value, with_change};
 
+/// Lists beyond this many entries are counted instead: a wall of package names hides every other fact.
+const LONG_LIST: usize = 20;
+
 /// A key and its value, as text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fact {
@@ -170,6 +173,14 @@ pub(super) fn deployed(treatments: &[&Series]) -> Vec<Fact> {
     facts
 }
 
+/// How the campaign came about, without the addresses of its evidence, which are links.
+pub(super) fn provenance(campaign: &Campaign) -> Vec<Fact> {
+    let Some(provenance) = &campaign.manifest.provenance else { return Vec::new() };
+    let mut facts = flattened(provenance);
+    facts.retain(|fact| fact.key != super::evidence::PUBLISHED);
+    facts
+}
+
 /// A nested mapping as lines `storage.model.class`; lists joined by commas.
 pub(super) fn flattened(mapping: &Mapping) -> Vec<Fact> {
     let mut facts = Vec::new();
@@ -190,6 +201,9 @@ fn flatten(key: String, value: &Value, facts: &mut Vec<Fact>) {
             for (index, item) in items.iter().enumerate() {
                 flatten(format!("{key}.{index}"), item, facts);
             }
+        }
+        Value::Sequence(items) if items.len() > LONG_LIST => {
+            facts.push(Fact { key, value: format!("{} entries, listed in the manifest", items.len()) });
         }
         Value::Sequence(items) => {
             let items: Vec<String> = items.iter().map(scalar).collect();

@@ -173,7 +173,7 @@ impl<'a> Report<'a> {
             failures,
             configuration: facts::flattened(&self.campaign.manifest.identity),
             deployed: facts::deployed(&treatments),
-            provenance: self.campaign.manifest.provenance.as_ref().map_or_else(Vec::new, facts::flattened),
+            provenance: facts::provenance(self.campaign),
             evidence: evidence::links(self.campaign, &treatments, place),
             comparisons: Vec::new(),
         }

@@ -29,6 +29,8 @@ enum Step {
     Clippy,
     /// Unit, integration and end-to-end tests
     Test,
+    /// Published reports: what their numbers give today
+    Published,
     /// A real campaign of the smoke profile, and checks on its report
     Smoke,
 }
@@ -58,6 +60,7 @@ impl Step {
             Self::Fmt => "formatting",
             Self::Clippy => "lints",
             Self::Test => "tests",
+            Self::Published => "published reports",
             Self::Smoke => "smoke campaign",
         }
     }
@@ -67,6 +70,7 @@ impl Step {
             Self::Fmt => cmd!(shell, "cargo fmt --all --check").run()?,
             Self::Clippy => cmd!(shell, "cargo clippy --workspace --all-targets --quiet -- -D warnings").run()?,
             Self::Test => cmd!(shell, "cargo test --workspace --no-fail-fast").run()?,
+            Self::Published => cmd!(shell, "cargo xtask report --check").run()?,
             Self::Smoke => smoke::run(shell, context)?,
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! `report`: documents from a campaign's evidence, as often as wanted.
 
 mod png;
+mod published;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use controller::failure::{Failure, Result};
 use reports::campaign::{self, Campaign};
 use reports::compare::Options;
+use reports::publish::Asked;
 use reports::render::{self, Content, Format, Plan, Written};
 use serde_json::json;
 
@@ -17,8 +19,8 @@ use crate::exit::Exit;
 /// Flags of `report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The campaign's folder, such as `results/<campaign>`
-    #[arg(required_unless_present = "native")]
+    /// The campaign's folder, such as `results/<campaign>`; with --check, a published report or a folder of them
+    #[arg(required_unless_present_any = ["native", "check"])]
     campaign: Option<PathBuf>,
     /// Compare CANDIDATE with BASELINE; may be repeated [default: `service` against every other treatment]
     #[arg(long, value_name = "BASELINE:CANDIDATE", value_parser = pair)]
@@ -26,12 +28,18 @@ pub struct Args {
     /// What to write: markdown, csv, json, svg, png, html [default: all but png]
     #[arg(long, value_name = "FORMAT,...", value_delimiter = ',', value_parser = format)]
     format: Vec<Format>,
-    /// Where to write it; a report that is there is replaced [default: `report` in the campaign's folder]
+    /// Where to write it; a report that is there is replaced [default: `report` in the campaign's folder; with --publish,
+    /// `reports/published`, in which it gets a folder <profile>/<campaign>]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Report on a bare folder of inference-perf's results under this name; the first is the baseline
     #[arg(long, value_name = "NAME=DIR", value_parser = named, conflicts_with = "campaign", requires = "output")]
     native: Vec<(String, PathBuf)>,
+    #[command(flatten)]
+    publication: published::PublishArgs,
+    /// Check that published reports are what their numbers give today [default: all of `reports/published`]
+    #[arg(long, conflicts_with_all = ["native", "publish", "comparison", "format", "output"])]
+    check: bool,
     /// Print JSON for other programs
     #[arg(long)]
     json: bool,
@@ -39,11 +47,22 @@ pub struct Args {
 
 /// Reads, compares, writes, and says where the documents are.
 pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
+    if args.check {
+        return published::check(args.campaign.as_deref(), args.json, context);
+    }
     let (campaign, output) = read(&args)?;
+    if args.publication.publish {
+        let root = args.output.as_deref().map(absolute).transpose()?;
+        let asked = Asked { comparisons: args.comparison };
+        let written = published::publish(&campaign, &args.publication, &asked, root, context)?;
+        return print(&asked.comparisons, &written, args.json);
+    }
     let formats = if args.format.is_empty() { Format::DEFAULT.to_vec() } else { args.format };
     let (content, written) = write(&campaign, &args.comparison, formats, output, context)?;
-    print(&content, &written, args.json)?;
-    Ok(Exit::Success)
+    let compared = content.comparisons().iter();
+    let pairs: Vec<_> =
+        compared.map(|comparison| (comparison.baseline.name.clone(), comparison.candidate.name.clone())).collect();
+    print(&pairs, &written, args.json)
 }
 
 /// Writes the report of a campaign that was just measured into its folder, as its settings ask, and returns the pages
@@ -122,23 +141,20 @@ fn unwritten(error: render::Error) -> Failure {
     }
 }
 
-fn print(content: &Content, written: &Written, as_json: bool) -> anyhow::Result<()> {
+fn print(pairs: &[(String, String)], written: &Written, as_json: bool) -> anyhow::Result<Exit> {
     let mut out = std::io::stdout().lock();
     if as_json {
-        let comparisons: Vec<_> = content
-            .comparisons()
-            .iter()
-            .map(|comparison| json!({"baseline": comparison.baseline.name, "candidate": comparison.candidate.name}))
-            .collect();
+        let comparisons: Vec<_> =
+            pairs.iter().map(|(baseline, candidate)| json!({"baseline": baseline, "candidate": candidate})).collect();
         let document = json!({"folder": written.folder, "files": written.files, "comparisons": comparisons});
         serde_json::to_writer_pretty(&mut out, &document)?;
         writeln!(out)?;
-        return Ok(());
+        return Ok(Exit::Success);
     }
     for page in pages(written) {
         writeln!(out, "{}", page.display())?;
     }
-    Ok(())
+    Ok(Exit::Success)
 }
 
 fn pair(text: &str) -> std::result::Result<(String, String), String> {
@@ -185,6 +201,23 @@ mod tests {
         assert!(parse("report --native a=x --native b=y --output out").is_ok());
         assert!(parse("report --native a=x").unwrap_err().contains("--output"));
         assert!(parse("report results/a --native a=x --output out").is_err());
+    }
+
+    #[test]
+    fn publishing_and_checking_exclude_what_they_decide_themselves() {
+        for line in ["report --check", "report --check reports/published", "report c --publish --profile quick"] {
+            assert!(parse(line).is_ok(), "{line}");
+        }
+        for line in [
+            "report --check c --publish",
+            "report --check --format png",
+            "report --publish",
+            "report c --publish --format png",
+            "report --native a=x --output out --publish",
+            "report c --link https://example.org/a",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
     }
 
     #[test]
