@@ -20,6 +20,11 @@ pub enum Script {
     Nothing,
     /// Measures, and prints tokens it should not.
     Leak,
+    /// Fills the disk of the results folder with a file `ballast` but for some kilobytes, then measures.
+    FillDisk {
+        /// Kilobytes that stay free.
+        left: u64,
+    },
 }
 
 /// The secret that [`Script::Leak`] prints and that tests put into the environment.
@@ -73,6 +78,11 @@ fn body(files: &Path, script: Script) -> String {
         }
         Script::Hang => format!("{}\ncp {files}/stage_0_lifecycle_metrics.json .\nsleep 600 & wait", started(0)),
         Script::Nothing => "exit 0".to_owned(),
+        // A harness that cannot write its files ends with an error, as the real one does.
+        Script::FillDisk { left } => format!(
+            "ballast=${{PWD%%/results/*}}/results/ballast\ndd if=/dev/zero of=$ballast bs=4k 2>/dev/null\n\
+             truncate -s -{left}k $ballast\nset -e\n{measure}"
+        ),
         Script::Leak => format!("echo 'using token {PLANTED}'\n{measure}\necho '# {PLANTED}' >> config.yaml"),
     }
 }

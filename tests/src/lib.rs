@@ -1,8 +1,10 @@
 //! Scripted fakes and helpers for the end-to-end tests.
 
+mod confined;
 pub mod fake;
 mod harness;
 mod world;
 
+pub use confined::Confined;
 pub use harness::{PLANTED, Script, stage_file};
 pub use world::{Outcome, STAGES, World, outcome, running, wait_until};

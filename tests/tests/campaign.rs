@@ -167,6 +167,25 @@ fn one_campaign_runs_once_and_two_run_side_by_side() {
 }
 
 #[test]
+fn what_is_published_can_be_reported_on_while_the_campaign_runs() {
+    let world = World::new(&Script::Measure);
+    world.run(world.benchmark("a", &[])).expect(0);
+    world.play(&Script::Hang);
+    let more = ["--treatment", "envoy-standalone", "--resume"];
+    let child = world.benchmark("a", &more).spawn().expect("xtask starts");
+    let log = world.of("a", "work/envoy-standalone/repetition-1/stdout.log");
+    wait_until("the third treatment runs", || log.is_file(), |there| *there);
+    let output = world.of("a", "now").display().to_string();
+    let campaign = world.of("a", "").display().to_string();
+    world.run(world.command(&["report", &campaign, "--output", &output])).expect(0);
+    let page = fs_err::read_to_string(world.of("a", "now/README.md")).unwrap();
+    assert!(page.contains("agentgateway-standalone") && !page.contains("Envoy standalone"), "{page}");
+    kill(pid(&child), Signal::SIGTERM).unwrap();
+    outcome(child).expect(143);
+    nothing_runs(&world);
+}
+
+#[test]
 fn secrets_reach_neither_logs_nor_evidence_nor_the_terminal() {
     let world = World::new(&Script::Leak);
     let mut command = world.benchmark("a", &[]);

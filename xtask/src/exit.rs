@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use controller::failure::{Failure, Kind};
+use controller::failure::{Failure, Kind, remedy};
 
 use crate::context::Context;
 
@@ -60,11 +60,17 @@ pub fn from(context: &Context, outcome: anyhow::Result<Exit>) -> ExitCode {
         false => word.to_owned(),
     };
     eprintln!("{}: {error}", paint("1;31", "error"));
-    for cause in error.chain().skip(1) {
-        eprintln!("  {}: {cause}", paint("31", "caused by"));
+    let mut told = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        // Some errors tell their cause themselves.
+        if !told.ends_with(&cause) {
+            eprintln!("  {}: {cause}", paint("31", "caused by"));
+            told = cause;
+        }
     }
     let failure = error.downcast_ref::<Failure>();
-    for hint in failure.iter().flat_map(|failure| &failure.hints) {
+    let hints = failure.iter().flat_map(|failure| failure.hints.iter().map(String::as_str));
+    for hint in hints.chain(remedy(failure.map_or(error.as_ref(), |failure| &*failure.cause))) {
         eprintln!("  {}: {hint}", paint("36", "hint"));
     }
     match failure.map_or(Kind::Internal, |failure| failure.kind) {

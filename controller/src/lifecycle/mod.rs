@@ -11,7 +11,7 @@ use serde_yaml::{Mapping, Value};
 pub use event::{Event, Load, Observer, Step};
 
 use crate::campaign::{Cell, Store};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::process::{Interruption, Redactor};
 use crate::provider::{Provider, Run};
 
@@ -67,7 +67,7 @@ fn run_cell(
     let work = store.begin(cell)?;
     let run = Run { cell, work: &work };
     let observer = surroundings.observer;
-    let started = (surroundings.now)();
+    let (started, began) = ((surroundings.now)(), Instant::now());
     let mut clock = Clock { cell, observer, interruption: surroundings.interruption, seconds: Vec::new() };
     let mut facts = guard::guarded(
         &mut (&mut *provider, &mut clock),
@@ -81,7 +81,9 @@ fn run_cell(
     )?;
     let entry = &mut facts.repetition;
     entry.insert("started".into(), started.to_string().into());
-    entry.insert("ended".into(), (surroundings.now)().to_string().into());
+    // Not the time of day: that may be set back meanwhile.
+    let ended = started.saturating_add(began.elapsed()).map_err(Failure::internal)?;
+    entry.insert("ended".into(), ended.to_string().into());
     entry.insert("step_seconds".into(), Value::Mapping(clock.mapping()));
     // The load is over and what is left takes seconds: a first Ctrl-C no longer throws the measurement away.
     if surroundings.interruption.urgent() {

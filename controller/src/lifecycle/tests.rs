@@ -78,7 +78,11 @@ struct Ran {
 }
 
 fn run_in(results: &std::path::Path, resume: bool, script: fn(&str) -> Script) -> Ran {
-    let holder = Holder::this_process("test", now());
+    run_with(results, resume, script, now)
+}
+
+fn run_with(results: &std::path::Path, resume: bool, script: fn(&str) -> Script, now: fn() -> Timestamp) -> Ran {
+    let holder = Holder::this_process("test", self::now());
     let identity = Identity::new();
     let id = "c".parse().unwrap();
     let opening = Opening { results, id: &id, identity: &identity, provenance: Mapping::new(), resume, holder };
@@ -96,6 +100,13 @@ fn run_in(results: &std::path::Path, resume: bool, script: fn(&str) -> Script) -
 
 fn now() -> Timestamp {
     "2026-08-17T10:15:00Z".parse().unwrap()
+}
+
+/// A time of day that is an hour earlier each time it is asked for.
+fn set_back() -> Timestamp {
+    static ASKED: std::sync::atomic::AtomicI64 = std::sync::atomic::AtomicI64::new(0);
+    let hours = ASKED.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    now() - jiff::SignedDuration::from_hours(hours)
 }
 
 fn results() -> tempfile::TempDir {
@@ -121,6 +132,18 @@ fn each_cell_goes_through_all_steps_in_order_and_is_published_after_its_teardown
     assert_eq!(entry.text(&["started"]).as_deref(), Some("2026-08-17T10:15:00Z"));
     assert!(entry.get(&["step_seconds", "teardown"]).is_some());
     assert_eq!(manifest.provenance.unwrap()["harness"], Value::from("inference-perf 0.7.0"));
+}
+
+#[test]
+fn a_clock_that_is_set_back_during_a_run_does_not_end_it_before_it_started() {
+    let results = results();
+    run_with(results.path(), false, |_| Script::Succeed, set_back).outcome.unwrap();
+    let manifest = reports::manifest::Manifest::read(&results.path().join("c/campaign-manifest.yaml")).unwrap();
+    for treatment in ["a", "b"] {
+        let entry = manifest.repetition(treatment, 1).unwrap();
+        let time = |name| entry.text(&[name]).unwrap().parse::<Timestamp>().unwrap();
+        assert!(time("ended") >= time("started"), "{treatment}");
+    }
 }
 
 #[test]

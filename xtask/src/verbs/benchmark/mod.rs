@@ -4,6 +4,7 @@ mod dry_run;
 mod summary;
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use controller::campaign::{Plan, execute};
@@ -59,7 +60,8 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let executed = execute(&plan, Box::new(harness), &progress, &repeat);
     progress.finish();
     let store = executed.map_err(|failure| with_continuation(failure, &args.selection, &plan))?;
-    let written = report::write_for(store.folder(), &settings.report.comparisons, &settings.report.formats, context)?;
+    let written = report::write_for(store.folder(), &settings.report.comparisons, &settings.report.formats, context)
+        .map_err(|error| evidence_is_safe(error, store.folder()))?;
     let result = summary::Result::of(&plan, &store, &written, began.elapsed(), repeat)?;
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -69,6 +71,12 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         write!(out, "{}", result.text())?;
     }
     Ok(Exit::Success)
+}
+
+/// Measuring may have taken hours and is not to be repeated because a report could not be written.
+fn evidence_is_safe(error: anyhow::Error, campaign: &Path) -> Failure {
+    let failure = error.downcast::<Failure>().unwrap_or_else(Failure::internal);
+    failure.hint(format!("the campaign is complete; write its report with: cargo xtask report {}", campaign.display()))
 }
 
 /// A campaign that began is continued, not repeated: the hint says how.

@@ -1,0 +1,71 @@
+//! A machine that runs out of something while a campaign runs: a clear error, and evidence that is safe.
+
+use std::path::Path;
+
+use e2e::{Confined, Outcome, STAGES, Script, World, outcome};
+
+/// One treatment of the campaign `a`.
+fn treatment(world: &World, name: &str, more: &[&str]) -> std::process::Command {
+    let mut command = world.command(&["benchmark", "--profile", "smoke", "--campaign", "a", "--set", STAGES]);
+    command.args(["--treatment", name]).args(more);
+    command
+}
+
+fn run(confined: &Confined, command: &std::process::Command) -> Outcome {
+    outcome(confined.enter(command).spawn().expect("nsenter starts"))
+}
+
+/// Every published repetition is whole, and reading it tells so.
+fn published(campaign: &Path) -> Vec<String> {
+    let read = reports::campaign::read(campaign).expect("what is published can be read");
+    read.treatments.into_iter().map(|treatment| treatment.name).collect()
+}
+
+#[test]
+fn a_disk_that_fills_up_at_any_write_costs_the_repetition_and_nothing_else() {
+    let mut outcomes = Vec::new();
+    // From no room at all to enough for everything that a repetition writes.
+    for left in [0, 4, 16, 40, 80, 120, 160, 200, 240, 320, 4000] {
+        let world = World::new(&Script::Measure);
+        let Some(disk) = Confined::disk(&world.results(), 12_000) else { return };
+        run(&disk, &treatment(&world, "service", &[])).expect(0);
+        world.play(&Script::FillDisk { left });
+        let done = run(&disk, &treatment(&world, "envoy-standalone", &["--treatment", "service", "--resume"]));
+        let campaign = disk.seen(&world.of("a", ""));
+        let whole = published(&campaign);
+        assert!(whole.contains(&"service".to_owned()), "{left} kB left");
+        match done.code {
+            Some(0) => assert_eq!(whole.len(), 2, "{left} kB left"),
+            _ => {
+                assert!(done.stderr.contains("No space left on device"), "{left} kB left: {}", done.stderr);
+                assert!(done.stderr.contains("hint: "), "{left} kB left: {}", done.stderr);
+            }
+        }
+        outcomes.push(done.code);
+        fs_err::remove_file(disk.seen(&world.results().join("ballast"))).expect("the ballast");
+        world.play(&Script::Measure);
+        run(&disk, &treatment(&world, "envoy-standalone", &["--treatment", "service", "--resume"])).expect(0);
+        assert_eq!(published(&campaign), ["service", "envoy-standalone"], "{left} kB were left");
+    }
+    assert!(outcomes.first() != Some(&Some(0)) && outcomes.last() == Some(&Some(0)), "{outcomes:?}");
+}
+
+#[test]
+fn a_disk_that_is_too_small_is_refused_before_anything_is_written() {
+    let world = World::new(&Script::Measure);
+    let Some(disk) = Confined::disk(&world.results(), 1000) else { return };
+    let refused = run(&disk, &treatment(&world, "service", &[])).expect(2);
+    assert!(refused.stderr.contains("MB left") && refused.stderr.contains("--results-dir"), "{}", refused.stderr);
+    assert!(!disk.seen(&world.of("a", "")).exists());
+}
+
+#[test]
+fn a_machine_without_free_ports_is_told_so() {
+    let world = World::new(&Script::Measure);
+    let Some(network) = Confined::ports(40_000, 40_001) else { return };
+    let failed = run(&network, &treatment(&world, "service", &[]));
+    assert_ne!(failed.code, Some(0));
+    assert!(failed.stderr.contains("Address already in use"), "{}", failed.stderr);
+    assert!(failed.stderr.contains("ip_local_port_range"), "{}", failed.stderr);
+    assert!(!world.of("a", "runs").exists());
+}
