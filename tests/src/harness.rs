@@ -18,17 +18,18 @@ pub enum Script {
     Hang,
     /// Ends with exit code 0 without a file.
     Nothing,
-    /// Measures, and prints tokens it should not.
+    /// Measures, and tells its environment and its command line to every output and into its evidence.
     Leak,
+    /// The same, and then ends with exit code 7.
+    LeakAndCrash,
+    /// Says what it may use, then measures.
+    Limits,
     /// Fills the disk of the results folder with a file `ballast` but for some kilobytes, then measures.
     FillDisk {
         /// Kilobytes that stay free.
         left: u64,
     },
 }
-
-/// The secret that [`Script::Leak`] prints and that tests put into the environment.
-pub const PLANTED: &str = "hf_plantedPlantedPlanted01";
 
 /// Stages of [`crate::world::STAGES`]: requested rate and planned requests.
 const LADDER: [(f64, u64); 3] = [(4.0, 4), (2.0, 4), (4.0, 8)];
@@ -78,14 +79,23 @@ fn body(files: &Path, script: Script) -> String {
         }
         Script::Hang => format!("{}\ncp {files}/stage_0_lifecycle_metrics.json .\nsleep 600 & wait", started(0)),
         Script::Nothing => "exit 0".to_owned(),
+        Script::Limits => format!("echo \"open files $(ulimit -n), core files $(ulimit -c)\"\n{measure}"),
         // A harness that cannot write its files ends with an error, as the real one does.
         Script::FillDisk { left } => format!(
             "ballast=${{PWD%%/results/*}}/results/ballast\ndd if=/dev/zero of=$ballast bs=4k 2>/dev/null\n\
              truncate -s -{left}k $ballast\nset -e\n{measure}"
         ),
-        Script::Leak => format!("echo 'using token {PLANTED}'\n{measure}\necho '# {PLANTED}' >> config.yaml"),
+        Script::Leak => format!("{measure}\n{LEAK}"),
+        Script::LeakAndCrash => format!("{measure}\n{LEAK}\nexit 7"),
     }
 }
+
+/// All that a program can know of secrets, told to whoever listens.
+const LEAK: &str = r#"
+tell() { env; tr '\0' ' ' < /proc/self/cmdline; echo; }
+tell; tell >&2; tell | sed 's/^/# /' >> config.yaml; tell > run.log
+tell > "$HOME/known-to-children.txt"
+"#;
 
 fn program(path: &Path, body: &str) {
     // Replaced, not rewritten: an earlier one may still be running.

@@ -6,5 +6,5 @@ mod harness;
 mod world;
 
 pub use confined::Confined;
-pub use harness::{PLANTED, Script, stage_file};
+pub use harness::{Script, stage_file};
 pub use world::{Outcome, STAGES, World, outcome, running, wait_until};

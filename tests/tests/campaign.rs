@@ -1,6 +1,6 @@
 //! Whole campaigns with the real testbed and a scripted harness: results, failures, interruption, resumption.
 
-use e2e::{PLANTED, Script, World, outcome, running, wait_until};
+use e2e::{Script, World, outcome, running, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -183,28 +183,4 @@ fn what_is_published_can_be_reported_on_while_the_campaign_runs() {
     kill(pid(&child), Signal::SIGTERM).unwrap();
     outcome(child).expect(143);
     nothing_runs(&world);
-}
-
-#[test]
-fn secrets_reach_neither_logs_nor_evidence_nor_the_terminal() {
-    let world = World::new(&Script::Leak);
-    let mut command = world.benchmark("a", &[]);
-    command.env("HF_TOKEN", PLANTED);
-    let done = world.run(command).expect(0);
-    assert!(!done.stdout.contains(PLANTED) && !done.stderr.contains(PLANTED));
-    let mut folders = vec![world.results()];
-    let mut files = 0;
-    while let Some(folder) = folders.pop() {
-        for entry in fs_err::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            files += 1;
-            let text = String::from_utf8_lossy(&fs_err::read(&path).unwrap()).into_owned();
-            assert!(!text.contains(PLANTED), "{} holds the secret", path.display());
-        }
-    }
-    assert!(files > 20, "only {files} files were looked at");
 }

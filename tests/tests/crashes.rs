@@ -66,6 +66,43 @@ fn a_campaign_killed_at_any_moment_is_completed_by_resuming_it() {
     assert!(killed * 2 >= kills, "only {killed} of {kills} runs were still going when they were to be killed");
 }
 
+/// The long form: minutes for each kill, so it runs only where a number of kills is asked for.
+#[test]
+fn a_smoke_campaign_with_the_real_harness_killed_at_any_moment_is_completed_by_resuming_it() {
+    let kills = asked("REAL_CRASHES", 0);
+    if kills == 0 {
+        eprintln!("SKIPPED: set REAL_CRASHES to the number of real smoke campaigns to kill, about 3 minutes each");
+        return;
+    }
+    let world = World::new(&Script::Measure);
+    let smoke = |id: &str, more: &[&str]| {
+        let mut command = world.command(&["benchmark", "--profile", "smoke", "--campaign", id]);
+        command.args(more).env_remove("XDG_CACHE_HOME").env("HOME", std::env::var_os("HOME").unwrap_or_default());
+        command
+    };
+    for number in 0..kills {
+        let id = format!("k{number}");
+        let mut child = smoke(&id, &[]).spawn().expect("xtask starts");
+        let moment = Duration::from_secs_f64(100.0 * (number as f64 + share(7, number)) / kills as f64);
+        std::thread::sleep(moment);
+        child.kill().expect("a kill");
+        outcome(child);
+        let published = if world.of(&id, "runs").is_dir() {
+            reports::campaign::read(&world.of(&id, "")).expect("what is published can be read").treatments.len()
+        } else {
+            0
+        };
+        let began = world.of(&id, "campaign-manifest.yaml").is_file();
+        world.run(smoke(&id, if began { &["--resume"] } else { &[] })).expect(0);
+        let campaign = reports::campaign::read(&world.of(&id, "")).expect("a whole campaign");
+        assert_eq!(campaign.treatments.len(), 3, "killed {moment:?} after the start");
+        let audit = world.command(&["audit", &world.of(&id, "").display().to_string()]);
+        world.run(audit).expect(0);
+        wait_until("everything of ours has ended", || running(&world.of(&id, "")), Vec::is_empty);
+        eprintln!("killed after {moment:?} with {published} treatments published; completed and audited");
+    }
+}
+
 #[test]
 fn a_killed_campaign_that_nobody_resumes_is_tidied_by_clean() {
     let world = World::new(&Script::Measure);

@@ -69,3 +69,20 @@ fn a_machine_without_free_ports_is_told_so() {
     assert!(failed.stderr.contains("ip_local_port_range"), "{}", failed.stderr);
     assert!(!world.of("a", "runs").exists());
 }
+
+#[test]
+fn programs_here_may_open_what_the_machine_allows_and_never_leave_a_core_file() {
+    let world = World::new(&Script::Limits);
+    let command = treatment(&world, "service", &[]);
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -Sn 128 && ulimit -Hn 5000 && ulimit -c unlimited; exec \"$@\"", "sh"]);
+    limited.arg(command.get_program()).args(command.get_args()).env_clear();
+    limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    limited
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    outcome(limited.spawn().expect("a shell")).expect(0);
+    let said = fs_err::read_to_string(world.of("a", "runs/service/repetition-1/stdout.log")).expect("its output");
+    assert!(said.contains("open files 5000, core files 0"), "{said}");
+}

@@ -13,6 +13,7 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
+    controller::process::limits::prepare();
     let context = context::Context::new(&cli.global);
     exit::from(&context, cli.verb.run(&context))
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use controller::process::Redactor;
 use controller::settings::{ConfigTree, Environment, Request, Resolved, resolve};
 
 use crate::context::Context;
@@ -65,7 +66,7 @@ impl Selection {
     }
 
     /// The command line that makes the same choice for `verb` again, as it is pasted into a shell: under `campaign` and
-    /// resumed, or without it under a new id.
+    /// resumed, or without it under a new id. It may be shown and recorded: what was typed as a secret is left out.
     pub fn command(&self, verb: &str, profile: &str, campaign: Option<&str>) -> String {
         let mut words: Vec<String> = ["cargo", "xtask", verb, "--profile", profile].map(str::to_owned).to_vec();
         for given in self.given().into_iter().filter(|given| !matches!(given.key, "campaign" | "resume")) {
@@ -78,7 +79,7 @@ impl Selection {
         if let Some(campaign) = campaign {
             words.extend(["--campaign", campaign, "--resume"].map(str::to_owned));
         }
-        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+        Redactor::new().redact_arguments(&words).iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
     /// Every flag that was given, in the order of the help text; the one list of which flag sets what.

@@ -71,7 +71,7 @@ pub(super) fn files(_subject: &Subject<'_>) -> Vec<Finding> {
     vec![if soft >= OPEN_FILES {
         Finding::good("open files", detail)
     } else {
-        let fix = format!("allow more before the run: ulimit -n {}", OPEN_FILES.min(hard));
+        let fix = format!("have the hard limit raised, {hard} today: ulimit -Hn {OPEN_FILES}");
         Finding::warning("open files", format!("{detail}; a thousand streams need about {OPEN_FILES}"), fix)
     }]
 }

@@ -19,6 +19,7 @@ mod error;
 mod group;
 mod interrupt;
 mod journal;
+pub mod limits;
 mod log;
 pub mod orphans;
 mod output;

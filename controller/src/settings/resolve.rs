@@ -17,6 +17,7 @@ use super::treatment::Treatment;
 use super::tree::ConfigTree;
 use super::typed::Settings;
 use super::{check, derive};
+use crate::process::Redactor;
 
 /// The profile used when none is named.
 const DEFAULT_PROFILE: &str = "quick";
@@ -108,10 +109,13 @@ impl Resolved {
 
     /// Every setting that has a value, in the order of the documentation.
     pub fn entries(&self) -> Vec<Entry> {
+        let redactor = Redactor::new();
         keys()
             .filter_map(|key| {
                 let given = self.layer.get(key.name)?;
-                let value = if key.secret() { HIDDEN.to_owned() } else { show(&given.value) };
+                // A value that is no secret may hold one: a URL with a password.
+                let value =
+                    if key.secret() { HIDDEN.to_owned() } else { redactor.redact(&show(&given.value)).into_owned() };
                 let read = is_read_at(key.name, self.provider.place);
                 Some(Entry { key: key.name, value, origin: given.origin.to_string(), read })
             })
