@@ -32,8 +32,9 @@
     return data.treatments.filter((treatment) => !state.hidden.has(treatment.slot)).map((treatment) => ({
       treatment,
       points: figure.kind === "distribution"
-        ? data.shares.map((share, step) => {
-            const value = treatment.distribution && treatment.distribution[step];
+        ? data.shares[figure.metric].map((share, step) => {
+            const values = treatment.distributions[figure.metric];
+            const value = values && values[step];
             return value == null ? null : { x: value, y: share };
           })
         : data.levels.map((level) => {
@@ -87,18 +88,21 @@
     return Math.min(...tops) < HIDDEN_SHARE * Math.max(...tops);
   }
 
+  // Around the origin. The baseline's is small and filled, the others are open and each a little larger than the one that is
+  // drawn over it: where points coincide, all stay visible.
   const MARKERS = [
-    (x, y) => `M${x - 4} ${y}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z`,
-    (x, y) => `M${x - 3.7} ${y - 3.7}h7.4v7.4h-7.4Z`,
-    (x, y) => `M${x} ${y - 4.8}l4.6 8.4h-9.2Z`,
-    (x, y) => `M${x} ${y - 5.4}l4.8 5.4l-4.8 5.4l-4.8 -5.4Z`,
-    (x, y) => `M${x} ${y + 4.8}l4.6 -8.4h-9.2Z`,
-    (x, y) => `M${x - 1.5} ${y - 4.6}h3v3.1h3.1v3h-3.1v3.1h-3v-3.1h-3.1v-3h3.1Z`,
-    (x, y) => `M${x - 4} ${y}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z`,
+    "M-3.3 0a3.3 3.3 0 1 0 6.6 0a3.3 3.3 0 1 0 -6.6 0Z",
+    "M-4.2 -4.2h8.4v8.4h-8.4Z",
+    "M0 -7l6.5 11.6h-13Z",
+    "M0 -7.4l6.6 7.4l-6.6 7.4l-6.6 -7.4Z",
+    "M0 7.4l6.8 -12.2h-13.6Z",
+    "M-2 -6.4h4v4.4h4.4v4h-4.4v4.4h-4v-4.4h-4.4v-4h4.4Z",
+    "M-7 0a7 7 0 1 0 14 0a7 7 0 1 0 -14 0Z",
   ];
   function marker(slot, x, y) {
-    const hollow = slot % 7 === 6 || Math.floor(slot / 7) % 2 === 1;
-    return element("path", { d: MARKERS[slot % 7](x, y), class: hollow ? `s${slot % 7} hollow` : `f${slot % 7}` });
+    const filled = (slot % 7 === 0) !== (Math.floor(slot / 7) % 2 === 1);
+    const place = { d: MARKERS[slot % 7], transform: `translate(${x} ${y})` };
+    return element("path", { ...place, class: filled ? `f${slot % 7}` : `s${slot % 7} hollow` });
   }
 
   // Consecutive points that exist, so that a missing one leaves a gap.
@@ -258,7 +262,7 @@
       const x = found.length ? found[0].places[step].x : 0;
       this.cursor.setAttribute("d", found.length && this.figure.kind === "ladder" ? `M${x} ${MARGIN.top}V${this.bottom}` : "");
       if (!found.length) return;
-      const head = this.figure.kind === "distribution" ? `${plain(data.shares[step])}% of requests within` : `${plain(data.levels[step])} ${data.unit}`;
+      const head = this.figure.kind === "distribution" ? `${plain(data.shares[this.figure.metric][step])}% of requests within` : `${plain(data.levels[step])} ${data.levels[step] === 1 ? data.unit.replace("requests", "request") : data.unit}`;
       const rows = this.placed.map((line) => {
         const at = line.places[step];
         return { slot: line.treatment.slot, name: line.treatment.name, words: at ? this.words(at.point) : "n/a" };

@@ -254,8 +254,7 @@ fn three_repetitions_tell_and_their_order_does_not_matter() {
 #[test]
 fn the_highest_rate_within_limits_is_named() {
     let campaign = Folder::published().read().unwrap();
-    let limit = compare::Limit { quantity: Quantity::Ttft, seconds: 1.0 };
-    let options = Options { slo: Some(compare::Slo { limits: vec![limit], required: 0.9 }) };
+    let options = Options { slo: Some("ttft_p90=1s".parse().unwrap()) };
     let comparison = compare(&campaign, "service", "agentgateway-gateway", &options).unwrap();
     let highest = |series: &compare::Series| series.slo.as_ref().unwrap().highest_met;
     assert_eq!(highest(&comparison.baseline), Some(Level::Rate(10.0)));

@@ -174,7 +174,7 @@ fn the_json_says_the_same_and_its_version() {
     let document: serde_json::Value =
         serde_json::from_str(&json::comparison(&comparison("agentgateway-gateway"))).unwrap();
     assert_eq!(document["schema"], "comparison");
-    assert_eq!(document["schema_version"], 1);
+    assert_eq!(document["schema_version"], 2);
     assert_eq!(document["axis"]["kind"], "rate");
     assert_eq!(document["headline"][0]["baseline"]["median"], 6910.212671808169);
     assert_eq!(document["headline"][0]["verdict"]["word"], "not_enough_data");

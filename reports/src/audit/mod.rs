@@ -7,8 +7,10 @@
 mod agreement;
 mod documents;
 mod input;
+mod limits;
 mod plan;
 mod record;
+mod sample;
 pub mod scan;
 mod split;
 mod tally;
@@ -30,6 +32,7 @@ use scan::Scanner;
 use tally::{Reading, Tally, Tokens};
 
 pub use agreement::{Agreement, Difference, Recomputed, SMALLEST, TOLERANCE};
+pub use sample::samples;
 pub use split::How;
 
 /// Why a folder cannot be audited at all.
@@ -247,19 +250,25 @@ fn split_records(
     plans: Vec<split::Plan>,
     tokens: Tokens,
 ) -> Result<(split::Splitter, u64, u64), scan::Error> {
-    let mut scanner = Scanner::new(input);
     let mut splitter = split::Splitter::new(plans, tokens);
+    let (records, bytes) = read_records(input, |record| splitter.push(record))?;
+    Ok((splitter, records, bytes))
+}
+
+/// Hands every record of a file to `take`; returns how many there are and the bytes of their text.
+fn read_records(input: &mut dyn Read, mut take: impl FnMut(&Record)) -> Result<(u64, u64), scan::Error> {
+    let mut scanner = Scanner::new(input);
     let (mut record, mut records, mut first) = (Record::default(), 0, true);
     scanner.expect(b'[', "an array of records is missing")?;
     while scanner.member(b']', &mut first)? {
         record.read(&mut scanner)?;
-        splitter.push(&record);
+        take(&record);
         records += 1;
     }
     if !scanner.at_end()? {
         return Err(scanner.syntax("something follows the array of records"));
     }
-    Ok((splitter, records, scanner.offset()))
+    Ok((records, scanner.offset()))
 }
 
 /// Compares each document with its stage, in the order of the documents' numbers, and the summary with all stages.

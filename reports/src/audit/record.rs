@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::scan::{Error, Scanner};
+use super::tally::Tokens;
 
 /// Token times that are kept of one request; no model answers with more.
 const TOKENS: usize = 1_000_000;
@@ -68,6 +69,54 @@ impl Record {
             b"computed_metrics" if scanner.peek()? == b'{' => self.computed.read(scanner),
             _ => scanner.skip_value(),
         })
+    }
+
+    /// Output tokens by the count that latencies are divided by.
+    pub fn output(&self, tokens: Tokens) -> Option<f64> {
+        let client = self.output_tokens.or(self.computed.output_tokens);
+        match tokens {
+            Tokens::Client => client,
+            Tokens::Server => self.server_output_tokens.or(client),
+        }
+    }
+
+    /// When the first token came, in seconds after `start`, however many followed.
+    pub fn first_token(&self, start: f64) -> Option<f64> {
+        self.token_times.first().map(|first| first - start).or(self.computed.ttft)
+    }
+
+    /// Time to first token as the harness counts it, of a request that started at `start`; only with more than one token time.
+    pub fn ttft(&self, start: f64) -> Option<f64> {
+        match self.token_times.as_slice() {
+            [first, .., _] if self.detailed => Some(first - start),
+            _ if self.detailed => None,
+            _ => self.computed.ttft,
+        }
+    }
+
+    /// Time per output token after the first.
+    pub fn tpot(&self, tokens: Tokens) -> Option<f64> {
+        match self.token_times.as_slice() {
+            [first, .., last] if self.detailed => {
+                let output = || self.output(tokens).unwrap_or(0.0);
+                let divisor = if self.by_token_times { self.token_times.len() as f64 } else { output() };
+                (divisor > 1.0).then(|| (last - first) / (divisor - 1.0))
+            }
+            _ if self.detailed => None,
+            _ => self.computed.tpot,
+        }
+    }
+
+    /// `latency` divided by the output tokens; `None` without any.
+    pub fn ntpot(&self, latency: f64, tokens: Tokens) -> Option<f64> {
+        self.output(tokens).filter(|output| *output > 0.0).map(|output| latency / output)
+    }
+
+    /// The gaps between tokens.
+    pub fn gaps(&self) -> impl Iterator<Item = f64> {
+        let times = if self.detailed { self.token_times.as_slice() } else { &[] };
+        let computed = if self.detailed { &[] } else { self.computed.itl.as_slice() };
+        times.windows(2).map(|pair| pair[1] - pair[0]).chain(computed.iter().copied())
     }
 
     fn clear(&mut self) {

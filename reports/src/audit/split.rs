@@ -5,8 +5,10 @@
 //! shortest idle time first, so memory stays bounded. At the end the pieces are grouped into stages so that the counts
 //! differ least from the planned ones and, among equals, the idle times between stages are longest.
 
+use super::limits::Limits;
 use super::record::Record;
 use super::tally::{Tally, Tokens};
+use crate::model::Slo;
 
 /// Pieces that are kept beyond those that planned counts point at.
 const SPARE: usize = 48;
@@ -39,6 +41,8 @@ pub struct Plan {
 pub struct Splitter {
     plans: Vec<Plan>,
     tokens: Tokens,
+    /// Against which requests are counted; none in an audit.
+    limits: Limits,
     pieces: Vec<Piece>,
     records: u64,
     /// Latest end so far.
@@ -85,6 +89,7 @@ impl Splitter {
         Self {
             plans,
             tokens,
+            limits: Limits::default(),
             pieces: Vec::new(),
             records: 0,
             busy_until: f64::NEG_INFINITY,
@@ -92,6 +97,13 @@ impl Splitter {
             budget,
             held: 0,
         }
+    }
+
+    /// Counts the requests that meet these objectives' limits as well.
+    #[must_use]
+    pub fn limited(mut self, slo: Option<&Slo>) -> Self {
+        self.limits = slo.map(Limits::of).unwrap_or_default();
+        self
     }
 
     /// Adds the next record of the file.
@@ -119,6 +131,7 @@ impl Splitter {
         let tally = &mut self.pieces[place].tally;
         let before = tally.bytes();
         tally.add(record, start, end, self.tokens);
+        tally.within.add(&self.limits.judge(record, start, end, self.tokens));
         self.held += tally.bytes() - before;
         self.shrink();
     }

@@ -1,8 +1,10 @@
 //! What a run of records adds up to, and the stage that it amounts to.
 
+use super::limits::Counts;
 use super::record::Record;
 use super::values::Values;
-use crate::model::{Distribution, Latency, Load, Requests, Stage, Throughput};
+use crate::model::{Distribution, Latency, Load, Quantity, Requests, Sampled, Stage, Throughput};
+use crate::statistics::RankIntervals;
 
 /// The sums and values of a run of records.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct Tally {
     without_output: u64,
     /// Successful requests whose record lacks what token latencies need.
     undetailed: u64,
+    /// Requests that met limits; empty without limits.
+    pub within: Counts,
     values: [Values; SERIES],
 }
 
@@ -48,6 +52,7 @@ impl Default for Tally {
             output_tokens: 0.0,
             without_output: 0,
             undetailed: 0,
+            within: Counts::default(),
             values: Default::default(),
         }
     }
@@ -92,41 +97,22 @@ impl Tally {
         let input = record.input_tokens.or(computed.input_tokens).unwrap_or(0.0);
         self.input_tokens += input;
         self.values[INPUT].push(input);
-        let client = record.output_tokens.or(computed.output_tokens);
-        let server = record.server_output_tokens.or(client);
+        let client = record.output(Tokens::Client);
         client.into_iter().for_each(|count| self.values[CLIENT_OUTPUT].push(count));
+        let server = record.output(Tokens::Server);
         server.into_iter().for_each(|count| self.values[SERVER_OUTPUT].push(count));
-        let output = match tokens {
-            Tokens::Client => client,
-            Tokens::Server => server,
-        };
-        self.output_tokens += output.unwrap_or(0.0);
-        match output {
-            Some(output) if output > 0.0 => self.values[NTPOT].push(latency / output),
-            _ => self.without_output += 1,
+        self.output_tokens += record.output(tokens).unwrap_or(0.0);
+        match record.ntpot(latency, tokens) {
+            Some(ntpot) => self.values[NTPOT].push(ntpot),
+            None => self.without_output += 1,
         }
-        if record.detailed {
-            self.add_token_times(record, start, output.unwrap_or(0.0));
-        } else if computed.present {
-            let one = |series: &mut Values, value: Option<f64>| value.into_iter().for_each(|value| series.push(value));
-            one(&mut self.values[TTFT], computed.ttft);
-            one(&mut self.values[TPOT], computed.tpot);
-            computed.itl.iter().for_each(|gap| self.values[ITL].push(*gap));
-        } else {
+        if !record.detailed && !computed.present {
             self.undetailed += 1;
+            return;
         }
-    }
-
-    /// Only a request with more than one token time has token latencies.
-    fn add_token_times(&mut self, record: &Record, start: f64, output: f64) {
-        let times = &record.token_times;
-        let [first, .., last] = times.as_slice() else { return };
-        self.values[TTFT].push(first - start);
-        let divisor = if record.by_token_times { times.len() as f64 } else { output };
-        if divisor > 1.0 {
-            self.values[TPOT].push((last - first) / (divisor - 1.0));
-        }
-        times.windows(2).for_each(|pair| self.values[ITL].push(pair[1] - pair[0]));
+        record.ttft(start).into_iter().for_each(|ttft| self.values[TTFT].push(ttft));
+        record.tpot(tokens).into_iter().for_each(|tpot| self.values[TPOT].push(tpot));
+        record.gaps().for_each(|gap| self.values[ITL].push(gap));
     }
 
     /// Adds all that `other` has; its records are taken to follow or precede these, which changes nothing.
@@ -140,6 +126,7 @@ impl Tally {
         self.output_tokens += other.output_tokens;
         self.without_output += other.without_output;
         self.undetailed += other.undetailed;
+        self.within.merge(&other.within);
         for (ours, theirs) in self.values.iter_mut().zip(other.values) {
             ours.merge(theirs);
         }
@@ -164,6 +151,27 @@ impl Tally {
     /// Whether token latencies could be computed for all successful requests.
     pub fn is_detailed(&self) -> bool {
         self.undetailed == 0
+    }
+
+    /// What these records say beyond their summary; `drawn` asks for the curves of what people wait for.
+    pub fn sampled(&mut self, ranks: &mut RankIntervals, drawn: bool) -> Sampled {
+        let series = [
+            (Quantity::RequestLatency, LATENCY),
+            (Quantity::Ntpot, NTPOT),
+            (Quantity::Tpot, TPOT),
+            (Quantity::Ttft, TTFT),
+            (Quantity::Itl, ITL),
+        ];
+        let detailed = self.is_detailed();
+        let mut sampled = Sampled { within: self.within.within(), ..Sampled::default() };
+        for (quantity, index) in series {
+            if detailed || matches!(quantity, Quantity::Ntpot | Quantity::RequestLatency) {
+                let curve = drawn && matches!(quantity, Quantity::Ttft | Quantity::RequestLatency);
+                let sample = self.values[index].sample(ranks, curve);
+                sampled.quantities.extend(sample.map(|sample| (quantity, sample)));
+            }
+        }
+        sampled
     }
 
     /// The stage that these records amount to, in the model that stored documents are read into.

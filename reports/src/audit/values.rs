@@ -1,7 +1,7 @@
 //! Many values in bounded memory: exact while they are few, log-spaced buckets with a stated relative error after.
 
-use crate::model::Distribution;
-use crate::statistics::percentile_of_sorted;
+use crate::model::{Distribution, INTERVALS, Sample, curve_shares, short};
+use crate::statistics::{QuantileInterval, RankIntervals, percentile_of_sorted};
 
 /// Bits of the mantissa that tell the buckets of a fresh sketch apart: 512 buckets from one power of two to the next.
 const MANTISSA_BITS: u32 = 9;
@@ -172,6 +172,38 @@ impl Values {
             values.drain(..zeros as usize);
         }
         Some(distribution)
+    }
+
+    /// Intervals of the percentiles, and the curve where it is asked for; `None` without any value.
+    pub fn sample(&mut self, ranks: &mut RankIntervals, curve: bool) -> Option<Sample> {
+        if self.count == 0 {
+            return None;
+        }
+        if let Store::Exact(values) = &mut self.store {
+            values.sort_unstable_by(f64::total_cmp);
+        }
+        let ranked = |rank: u64| match &self.store {
+            Store::Exact(values) => values[rank as usize - 1],
+            Store::Sketch(sketch) => sketch.ranked(rank - 1).clamp(self.min, self.max),
+        };
+        let at = |p: f64| match &self.store {
+            Store::Exact(values) => percentile_of_sorted(values, p),
+            Store::Sketch(sketch) => Some(Self::estimate(sketch, p, self.count, 0).clamp(self.min, self.max)),
+        };
+        let mut sample = Sample { count: self.count, error: self.error(), ..Sample::default() };
+        for statistic in INTERVALS {
+            let ranks = statistic.share().and_then(|share| ranks.of(self.count, share));
+            let interval = ranks.map(|found| QuantileInterval {
+                low: ranked(found.low),
+                high: ranked(found.high),
+                coverage: short(found.coverage),
+            });
+            sample.intervals.extend(interval.map(|interval| (statistic, interval)));
+        }
+        if curve {
+            sample.curve = curve_shares().filter_map(at).map(short).collect();
+        }
+        Some(sample)
     }
 
     /// A quantile of the sketched values and of `zeros` zeros, between the two values whose ranks surround it.

@@ -8,6 +8,7 @@ mod agreement;
 mod bare;
 mod layout;
 mod published;
+mod records;
 mod repetition;
 
 use std::path::{Path, PathBuf};

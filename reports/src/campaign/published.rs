@@ -42,7 +42,7 @@ pub fn from_metrics(dir: &Path, manifest: Manifest, text: &str) -> Result<Campai
 }
 
 fn heads(line: usize, text: &str) -> Result<Vec<Column>, Error> {
-    let known = csv::columns();
+    let known: Vec<Column> = csv::columns().into_iter().chain(csv::interval_columns()).collect();
     let cells = csv::split(text).ok_or_else(|| Error::Metrics { line, what: "a quote does not end".into() })?;
     let find = |head: &String| {
         let column = known.iter().copied().find(|column| column.head() == *head);
@@ -118,7 +118,8 @@ impl Row {
         let whole = (value.fract() == 0.0).then_some(value as u64);
         let Self { stage, .. } = self;
         match column {
-            Column::Treatment | Column::Metric(Metric::FailureRate) => {}
+            // Intervals are the records' to tell, which lie beside the table.
+            Column::Treatment | Column::Metric(Metric::FailureRate) | Column::Low(_) | Column::High(_) => {}
             Column::Repetition => self.repetition = whole?.try_into().ok()?,
             Column::Stage => self.number = Some(whole?.try_into().ok()?),
             Column::Concurrency => stage.load.concurrency = Some(whole?),

@@ -8,13 +8,13 @@ mod slo;
 mod verdict;
 
 pub use build::{KNEE_FACTOR, SATURATION_SHARE, series};
-pub use delta::{Delta, Verdict, Word};
+pub use delta::{Delta, RunInterval, Verdict, Word};
 pub use series::{Point, Series, Totals, Turn};
-pub use slo::{Attainment, Limit, Slo, SloResult};
-pub use verdict::{CONFIDENCE, MIN_REPETITIONS, NOISE_FLOOR, delta};
+pub use slo::{Attainment, Bounds, SloResult};
+pub use verdict::{CONFIDENCE, MIN_REPETITIONS, NOISE_FLOOR, RUN_SPREAD, Side, delta};
 
 use crate::campaign::{Campaign, Disagreement, Treatment, between_ladders, between_stacks, between_workloads};
-use crate::model::{Level, Metric, Quantity, Statistic};
+use crate::model::{Level, Metric, Quantity, Slo, Statistic};
 
 /// Why two treatments cannot be compared.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,7 @@ pub enum Error {
 /// What a comparison may be asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Limits, for attainment and goodput.
+    /// Objectives, for attainment and goodput.
     pub slo: Option<Slo>,
 }
 
@@ -181,8 +181,8 @@ fn disagreements(left: &Treatment, right: &Treatment) -> Vec<Disagreement> {
 
 fn level_row(baseline: &Point, candidate: Option<&Point>) -> LevelRow {
     let deltas = Metric::all().into_iter().filter_map(|metric| {
-        let (left, right) = (baseline.spread(metric), candidate.and_then(|point| point.spread(metric)));
-        (left.is_some() || right.is_some()).then(|| delta(metric, left, right))
+        let (left, right) = (Side::of(Some(baseline), metric), Side::of(candidate, metric));
+        (left.spread.is_some() || right.spread.is_some()).then(|| delta(metric, left, right))
     });
     LevelRow { level: baseline.level, deltas: deltas.collect() }
 }
@@ -194,8 +194,7 @@ fn headline(baseline: &Series, candidate: &Series) -> Vec<Headline> {
     let other = top.and_then(|point| candidate.at(point.level));
     for metric in HEADLINE {
         let label = match top.map(|point| point.level) {
-            Some(level @ Level::Rate(_)) => format!("{metric} at {level} requests/s"),
-            Some(level @ Level::Concurrency(_)) => format!("{metric} at {level} requests in flight"),
+            Some(level) => format!("{metric} at {level} {}", level.unit()),
             None => metric.to_string(),
         };
         rows.push(row(label, metric, top, other));
@@ -204,11 +203,10 @@ fn headline(baseline: &Series, candidate: &Series) -> Vec<Headline> {
 }
 
 fn row(label: String, metric: Metric, baseline: Option<&Point>, candidate: Option<&Point>) -> Headline {
-    let spread = |point: Option<&Point>| point.and_then(|point| point.spread(metric));
     Headline {
         label,
         baseline_level: baseline.map(|point| point.level),
         candidate_level: candidate.map(|point| point.level),
-        delta: delta(metric, spread(baseline), spread(candidate)),
+        delta: delta(metric, Side::of(baseline, metric), Side::of(candidate, metric)),
     }
 }

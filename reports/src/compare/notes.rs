@@ -1,11 +1,12 @@
 //! What a comparison can and cannot tell, in sentences.
 
-use super::{Comparison, MIN_REPETITIONS, Point, Series};
+use super::{Comparison, MIN_REPETITIONS, Point, RUN_SPREAD, Series};
 use crate::model::Metric;
 
 pub(super) fn of(comparison: &Comparison) -> Vec<String> {
     let sides = [&comparison.baseline, &comparison.candidate];
     let mut notes = vec![repetitions(&sides)];
+    notes.extend(intervals(&sides));
     for side in sides {
         notes.extend(failed_repetitions(side));
         notes.extend(failures(side));
@@ -33,6 +34,26 @@ fn repetitions(sides: &[&Series; 2]) -> String {
              among themselves."
         ),
     }
+}
+
+/// What intervals rest on, or why there are none.
+fn intervals(sides: &[&Series; 2]) -> Vec<String> {
+    let missing = |side: &&&Series| !side.points.iter().all(Point::is_sampled);
+    let mut notes: Vec<String> = sides
+        .iter()
+        .filter(missing)
+        .map(|side| format!("{}: no per-request records, so no confidence intervals (n/a).", side.name))
+        .collect();
+    let fewest = sides.iter().map(|side| side.repetitions.len()).min().unwrap_or_default();
+    if notes.is_empty() && fewest < MIN_REPETITIONS {
+        notes.push(format!(
+            "Intervals of percentiles come from the requests of each run, taken as independent, and say nothing about how \
+             runs differ. Verdicts therefore take runs to differ by {:.0}% (standard deviation) on top, which is an \
+             assumption; repetitions would measure it.",
+            RUN_SPREAD * 100.0
+        ));
+    }
+    notes
 }
 
 fn failed_repetitions(side: &Series) -> Option<String> {

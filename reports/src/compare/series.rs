@@ -4,7 +4,7 @@ use crate::campaign::FailedRepetition;
 use crate::model::{Failure, Level, Metric, Stack, Stage};
 use crate::statistics::Spread;
 
-use super::SloResult;
+use super::{RunInterval, SloResult};
 
 /// One treatment's measurements over its ladder, repetitions side by side.
 #[derive(Clone, Debug)]
@@ -77,6 +77,24 @@ impl Point {
     /// A metric's median over repetitions.
     pub fn median(&self, metric: Metric) -> Option<f64> {
         self.spread(metric).map(|spread| spread.median)
+    }
+
+    /// Where each repetition's percentile lies, as far as its own requests tell; empty for other metrics, and for
+    /// repetitions without records or with too few requests.
+    pub fn intervals(&self, metric: Metric) -> Vec<RunInterval> {
+        let Metric::Latency(quantity, statistic) = metric else { return Vec::new() };
+        let found = self.repetitions.iter().filter_map(|(repetition, stage)| {
+            let sample = stage.sampled.as_ref()?.quantities.get(&quantity)?;
+            let interval = *sample.intervals.get(&statistic)?;
+            Some(RunInterval { repetition: *repetition, count: sample.count, interval })
+        });
+        // A percentile that the document says is unknown has no interval either.
+        if self.median(metric).is_some() { found.collect() } else { Vec::new() }
+    }
+
+    /// Whether every repetition's records were read.
+    pub fn is_sampled(&self) -> bool {
+        self.repetitions.iter().all(|(_, stage)| stage.sampled.is_some())
     }
 
     /// Whether the median inter-token latency says nothing in some repetition; see [`Stage::itl_is_chunked`].

@@ -1,52 +1,44 @@
-//! Service level objectives: the share of requests that were fast enough, and how many of those a second.
+//! How objectives are met: the share of requests that were fast enough, and how many of those a second.
 //!
-//! The denominator is all requests of a stage; a request that failed is a miss. Percentiles alone place the share of fast
-//! requests between two of them, so attainment is an interval, and a level meets the limits only where its lower end does.
+//! The denominator is all requests of a stage; a request that failed is a miss. From per-request records shares are exact.
+//! Percentiles alone place a share between two of them, so it is an interval, and a level meets an objective only where the
+//! lower end does.
 
 use serde::Serialize;
 
 use super::Point;
-use crate::model::{Distribution, Level, Quantity, Stage};
+use crate::model::{Distribution, Level, Objective, Quantity, Slo, Stage, Within};
 
-/// Limits that a request must meet, and the share of requests that must meet them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Slo {
-    /// Each must hold for a request to count as good.
-    pub limits: Vec<Limit>,
-    /// Share of all requests, 0 to 1, errors counting as misses.
-    pub required: f64,
-}
-
-/// One limit of a request.
+/// A number that is known to lie between two; both are the same where it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Limit {
-    /// The latency.
-    pub quantity: Quantity,
-    /// The longest that is good, in seconds.
-    pub seconds: f64,
-}
-
-/// The share of requests that met all limits at one level, as bounds: percentiles alone place it between two values.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Attainment {
-    /// At least this share of all requests.
+pub struct Bounds {
+    /// At least this.
     pub low: f64,
-    /// At most this share.
+    /// At most this.
     pub high: f64,
-    /// Good requests a second, lower bound: the low share of all requests over the stage's time.
-    pub goodput_low: Option<f64>,
-    /// Good requests a second, upper bound.
-    pub goodput_high: Option<f64>,
 }
 
-/// How a treatment meets the limits over its ladder.
+/// What share of all requests met the limits at one level; of several repetitions the worst.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Attainment {
+    /// By objective: the share within its limit, 0 to 1. For inter-token latency the share of gaps, those of failed requests
+    /// counting as misses. `None` where the latency is not known.
+    pub each: Vec<Option<Bounds>>,
+    /// The share of requests within all limits; `None` where a latency is not known. A request is within a limit on
+    /// inter-token latency when the objective's share of its own gaps is, which only records tell.
+    pub all: Option<Bounds>,
+    /// Requests within all limits, a second of the stage's whole time.
+    pub goodput: Option<Bounds>,
+}
+
+/// How a treatment meets the objectives over its ladder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SloResult {
-    /// The limits.
+    /// The objectives.
     pub slo: Slo,
-    /// The attainment at each level, ascending; the worst repetition's. `None` where a latency is missing.
-    pub levels: Vec<(Level, Option<Attainment>)>,
-    /// The highest level up to which all levels certainly meet the limits.
+    /// The attainment at each level, ascending.
+    pub levels: Vec<(Level, Attainment)>,
+    /// The highest level up to which all levels certainly meet every objective.
     pub highest_met: Option<Level>,
 }
 
@@ -54,49 +46,94 @@ impl SloResult {
     /// The attainment over a curve's points, ascending.
     pub(super) fn over(slo: &Slo, points: &[Point]) -> Self {
         let levels: Vec<_> = points.iter().map(|point| (point.level, worst(slo, point))).collect();
-        let met = levels.iter().take_while(|(_, attainment)| attainment.is_some_and(|found| found.low >= slo.required));
+        let met = levels.iter().take_while(|(_, attainment)| attainment.meets(slo));
         let highest_met = met.last().map(|(level, _)| *level);
         Self { slo: slo.clone(), levels, highest_met }
     }
 }
 
-fn worst(slo: &Slo, point: &Point) -> Option<Attainment> {
-    let attainments: Option<Vec<_>> = point.repetitions.iter().map(|(_, stage)| slo.attainment(stage)).collect();
-    attainments?.into_iter().min_by(|a, b| a.low.total_cmp(&b.low))
-}
+impl Attainment {
+    /// Whether every objective is certainly met.
+    pub fn meets(&self, slo: &Slo) -> bool {
+        let met = |(share, objective): (&Option<Bounds>, &Objective)| {
+            share.is_some_and(|share| share.low >= objective.share())
+        };
+        self.each.iter().zip(&slo.objectives).all(met)
+    }
 
-impl Slo {
-    /// The attainment of one stage; `None` where a limited latency is not known although requests succeeded.
-    ///
-    /// Inter-token latency summarises gaps, not requests: a share of gaps is not a share of requests, so a limit on it
-    /// cannot be told from summaries.
-    pub fn attainment(&self, stage: &Stage) -> Option<Attainment> {
-        let total = stage.requests.total;
-        let successes = stage.requests.successes()?;
-        if total == 0 {
-            return None;
-        }
-        let (mut missed_high, mut high) = (0.0, 1.0_f64);
-        if successes > 0 {
-            for limit in &self.limits {
-                if limit.quantity == Quantity::Itl {
-                    return None;
-                }
-                let (at_least, at_most) = share_within(&limit.quantity.of(stage)?, limit.seconds)?;
-                // Misses of different limits may fall on different requests or on the same (Fréchet's bounds).
-                missed_high += 1.0 - at_least;
-                high = high.min(at_most);
-            }
-        }
-        let succeeded = successes as f64 / total as f64;
-        let (low, high) = ((1.0 - missed_high).max(0.0) * succeeded, high * succeeded);
-        let goodput = |share: f64| stage.measured_seconds().map(|seconds| share * total as f64 / seconds);
-        Some(Attainment { low, high, goodput_low: goodput(low), goodput_high: goodput(high) })
+    /// The attainment of one stage.
+    pub fn of(slo: &Slo, stage: &Stage) -> Self {
+        let within = stage.sampled.as_ref().and_then(|sampled| sampled.within.as_ref());
+        let within = within.filter(|within| within.each.len() == slo.objectives.len());
+        let objectives = slo.objectives.iter().enumerate();
+        let each: Vec<Option<Bounds>> =
+            objectives.map(|(index, objective)| each(stage, *objective, within, index)).collect();
+        let all = all(slo, stage, within, &each);
+        let goodput = all.zip(stage.measured_seconds().filter(|seconds| *seconds > 0.0)).map(|(all, seconds)| {
+            let a_second = |share: f64| share * stage.requests.total as f64 / seconds;
+            Bounds { low: a_second(all.low), high: a_second(all.high) }
+        });
+        Self { each, all, goodput }
     }
 }
 
+fn worst(slo: &Slo, point: &Point) -> Attainment {
+    let stages = point.repetitions.iter().map(|(_, stage)| Attainment::of(slo, stage));
+    let lower = |a: Option<Bounds>, b: Option<Bounds>| a.zip(b).map(|(a, b)| if b.low < a.low { b } else { a });
+    stages
+        .reduce(|worst, next| Attainment {
+            each: worst.each.iter().zip(&next.each).map(|(a, b)| lower(*a, *b)).collect(),
+            all: lower(worst.all, next.all),
+            goodput: lower(worst.goodput, next.goodput),
+        })
+        .unwrap_or_else(|| Attainment { each: vec![None; slo.objectives.len()], all: None, goodput: None })
+}
+
+/// The share of all requests within one limit.
+fn each(stage: &Stage, objective: Objective, within: Option<&Within>, index: usize) -> Option<Bounds> {
+    let total = stage.requests.total;
+    if total == 0 {
+        return None;
+    }
+    let counted = within.filter(|_| objective.quantity != Quantity::Itl).and_then(|within| within.each[index]);
+    if let Some(met) = counted {
+        return Some(exactly(met as f64 / total as f64));
+    }
+    let succeeded = stage.requests.successes()? as f64 / total as f64;
+    if succeeded == 0.0 {
+        return Some(exactly(0.0));
+    }
+    let share = share_within(&objective.quantity.of(stage)?, objective.seconds)?;
+    Some(Bounds { low: share.low * succeeded, high: share.high * succeeded })
+}
+
+/// The share of all requests within all limits.
+fn all(slo: &Slo, stage: &Stage, within: Option<&Within>, each: &[Option<Bounds>]) -> Option<Bounds> {
+    let total = stage.requests.total;
+    if let Some(met) = within.and_then(|within| within.all).filter(|_| total > 0) {
+        return Some(exactly(met as f64 / total as f64));
+    }
+    if stage.all_failed() && total > 0 {
+        return Some(exactly(0.0));
+    }
+    if slo.objectives.iter().any(|objective| objective.quantity == Quantity::Itl) {
+        return None;
+    }
+    // Misses of different limits may fall on different requests or on the same (Fréchet's bounds); a failed request
+    // misses them all, once.
+    let succeeded = stage.requests.successes()? as f64 / total as f64;
+    let shares = each.iter().copied().collect::<Option<Vec<Bounds>>>()?;
+    let missed: f64 = shares.iter().map(|share| succeeded - share.low).sum();
+    let high = shares.iter().map(|share| share.high).fold(succeeded, f64::min);
+    Some(Bounds { low: (succeeded - missed).max(0.0), high })
+}
+
+fn exactly(value: f64) -> Bounds {
+    Bounds { low: value, high: value }
+}
+
 /// Bounds of the share of values at or below `limit`, from the known percentiles around it.
-fn share_within(distribution: &Distribution, limit: f64) -> Option<(f64, f64)> {
+fn share_within(distribution: &Distribution, limit: f64) -> Option<Bounds> {
     let known = distribution.percentiles().into_iter().filter_map(|at| Some((at.probability, at.value?)));
     let (mut low, mut high, mut any) = (0.0, 1.0, false);
     for (probability, value) in known {
@@ -109,13 +146,15 @@ fn share_within(distribution: &Distribution, limit: f64) -> Option<(f64, f64)> {
             break;
         }
     }
-    any.then_some((low, high))
+    any.then_some(Bounds { low, high })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
-    use crate::model::{Latency, Requests, Throughput};
+    use crate::model::{Latency, Requests, Sampled, Throughput};
 
     fn stage(failures: u64) -> Stage {
         let ttft = Distribution {
@@ -134,41 +173,56 @@ mod tests {
         }
     }
 
-    fn ttft(seconds: f64) -> Slo {
-        Slo { limits: vec![Limit { quantity: Quantity::Ttft, seconds }], required: 0.9 }
+    fn found(objectives: &str, stage: &Stage) -> Attainment {
+        Attainment::of(&objectives.parse().unwrap(), stage)
+    }
+
+    fn between(low: f64, high: f64) -> Option<Bounds> {
+        Some(Bounds { low, high })
     }
 
     #[test]
     fn percentiles_place_the_share_between_two_values() {
-        let found = ttft(0.6).attainment(&stage(0)).unwrap();
-        assert_eq!((found.low, found.high), (0.9, 0.99));
-        assert_eq!((found.goodput_low, found.goodput_high), (Some(1.8), Some(1.98)));
-        assert_eq!(ttft(3.0).attainment(&stage(0)).map(|found| found.low), Some(1.0));
-        assert_eq!(ttft(0.05).attainment(&stage(0)).map(|found| found.high), Some(0.0));
+        let found = |seconds: f64| found(&format!("ttft_p90={seconds}s"), &stage(0));
+        assert_eq!((found(0.6).all, found(0.6).goodput), (between(0.9, 0.99), between(1.8, 1.98)));
+        assert_eq!(found(3.0).all, between(1.0, 1.0));
+        assert_eq!(found(0.05).all, between(0.0, 0.0));
     }
 
     #[test]
     fn a_failed_request_is_a_miss() {
-        let found = ttft(3.0).attainment(&stage(20)).unwrap();
-        assert_eq!((found.low, found.high), (0.8, 0.8));
-        let found = ttft(3.0).attainment(&stage(100)).unwrap();
-        assert_eq!((found.low, found.high), (0.0, 0.0));
+        let slo: Slo = "ttft_p90=3s".parse().unwrap();
+        for (failures, share, meets) in [(0, 1.0, true), (10, 0.9, true), (20, 0.8, false), (100, 0.0, false)] {
+            let found = Attainment::of(&slo, &stage(failures));
+            assert_eq!((found.all, found.meets(&slo)), (between(share, share), meets), "{failures}");
+        }
     }
 
     #[test]
     fn two_limits_may_miss_different_requests() {
-        let request = Limit { quantity: Quantity::RequestLatency, seconds: 6.0 };
-        let slo = Slo { limits: vec![ttft(0.6).limits[0], request], required: 0.9 };
-        let found = slo.attainment(&stage(0)).unwrap();
+        let found = found("ttft_p90=600ms,request_latency_p90=6s", &stage(0)).all.unwrap();
         assert!((found.low - 0.8).abs() < 1e-12 && found.high == 0.99, "{found:?}");
     }
 
     #[test]
-    fn a_missing_latency_and_a_share_of_gaps_tell_nothing() {
+    fn a_missing_latency_is_not_known_and_gaps_do_not_tell_requests() {
         let mut unary = stage(0);
         unary.latency.ttft = None;
-        assert_eq!(ttft(1.0).attainment(&unary), None);
-        let itl = Slo { limits: vec![Limit { quantity: Quantity::Itl, seconds: 1.0 }], required: 0.9 };
-        assert_eq!(itl.attainment(&stage(0)), None);
+        let unknown = found("ttft_p90=1s", &unary);
+        assert_eq!((&unknown.each[..], unknown.all, unknown.goodput), (&[None][..], None, None));
+        let mut streamed = stage(0);
+        streamed.latency.itl = streamed.latency.ttft;
+        let gaps = found("itl_p50=200ms", &streamed);
+        assert_eq!((&gaps.each[..], gaps.all), (&[between(0.5, 0.9)][..], None));
+    }
+
+    #[test]
+    fn records_tell_exactly_what_share_met_all_limits() {
+        let mut counted = stage(20);
+        let within = Within { each: vec![Some(75), Some(60)], all: Some(58) };
+        counted.sampled = Some(Arc::new(Sampled { within: Some(within), ..Sampled::default() }));
+        let found = found("ttft_p90=600ms,request_latency_p50=6s", &counted);
+        assert_eq!(found.each, [between(0.75, 0.75), between(0.6, 0.6)]);
+        assert_eq!((found.all, found.goodput), (between(0.58, 0.58), between(1.16, 1.16)));
     }
 }

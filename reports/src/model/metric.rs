@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Distribution, Stage};
 
@@ -32,7 +32,7 @@ pub enum Metric {
 }
 
 /// A latency of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
     /// Time to first token.
@@ -48,7 +48,7 @@ pub enum Quantity {
 }
 
 /// A statistic of a distribution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
     /// Arithmetic mean.
@@ -230,6 +230,19 @@ impl Statistic {
             Self::P99 => distribution.p99,
             Self::P99p9 => distribution.p99p9,
             Self::Max => distribution.max,
+        }
+    }
+
+    /// The share of values at or below it; `None` for the mean and the extremes.
+    pub fn share(self) -> Option<f64> {
+        match self {
+            Self::P50 => Some(0.5),
+            Self::P75 => Some(0.75),
+            Self::P90 => Some(0.9),
+            Self::P95 => Some(0.95),
+            Self::P99 => Some(0.99),
+            Self::P99p9 => Some(0.999),
+            Self::Mean | Self::Min | Self::Max => None,
         }
     }
 

@@ -1,10 +1,11 @@
 //! One stage of a ladder: the load that was asked for, what was sent, what came back.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::Distribution;
+use super::{Distribution, Sampled};
 
 /// One stage of one repetition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -25,6 +26,9 @@ pub struct Stage {
     pub harness: Harness,
     /// What was sent; must match for two stages to be comparable.
     pub workload: Workload,
+    /// What its per-request records say, where there are any and they were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Arc<Sampled>>,
 }
 
 /// The load of a stage. Three rates exist and are kept apart: requested, achieved (sent), completed
@@ -235,6 +239,16 @@ impl Level {
         match self {
             Self::Rate(rate) => rate,
             Self::Concurrency(concurrency) => concurrency as f64,
+        }
+    }
+
+    /// The unit of this very number: `requests/s`, and `request/s` of one.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Rate(1.0) => "request/s",
+            Self::Rate(_) => "requests/s",
+            Self::Concurrency(1) => "request in flight",
+            Self::Concurrency(_) => "requests in flight",
         }
     }
 

@@ -178,6 +178,7 @@ impl Summary {
             throughput: self.throughput()?,
             harness: Harness { tool: "inference-perf".into(), version: None },
             workload: Default::default(),
+            sampled: None,
         };
         stage.settle();
         Ok(stage)

@@ -1,13 +1,15 @@
 //! Curated copies of a report that may leave the machine, and the check that they are still true.
 //!
-//! A published report is a folder `<root>/<profile>/<campaign>/` with the manifest, `metrics.csv`, `provenance.yaml` and
-//! the documents. The first three are all that the documents are made from, already when they are published: so they can
-//! be made again at any time, and a committed document that differs was changed by hand or outdated.
+//! A published report is a folder `<root>/<profile>/<campaign>/` with the manifest, `metrics.csv`, `provenance.yaml`,
+//! `records.json` where there were per-request records, and the documents. The first four are all that the documents are
+//! made from, already when they are published: so they can be made again at any time, and a committed document that differs
+//! was changed by hand or outdated.
 
 mod check;
 pub(crate) mod links;
 mod local;
 mod provenance;
+mod records;
 pub mod scan;
 mod standard;
 
@@ -19,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use crate::campaign::{self, Campaign};
 use crate::manifest::{self, Manifest, check_name};
+use crate::model::{Slo, Unclear};
 use crate::render::csv;
 use crate::{compare, files, yaml};
 
@@ -32,8 +35,10 @@ pub use standard::standard;
 pub const METRICS: &str = "metrics.csv";
 /// What the numbers do not say: what was deployed, what was sent by what, and where the evidence is.
 pub const PROVENANCE: &str = "provenance.yaml";
+/// What per-request records said; only where there were any.
+pub const RECORDS: &str = "records.json";
 /// The files that documents are made from.
-const SOURCES: [&str; 3] = [manifest::FILE_NAME, METRICS, PROVENANCE];
+const SOURCES: [&str; 4] = [manifest::FILE_NAME, METRICS, PROVENANCE, RECORDS];
 
 /// Makes a campaign's documents in a folder that exists and is empty.
 ///
@@ -45,6 +50,8 @@ pub type Render<'a> = dyn Fn(&Campaign, &Asked, &Path) -> Result<(), Box<dyn std
 pub struct Asked {
     /// Pairs of baseline and candidate; the usual ones when there are none.
     pub comparisons: Vec<(String, String)>,
+    /// Objectives, for attainment and goodput.
+    pub slo: Option<Slo>,
 }
 
 /// How a campaign is published.
@@ -111,6 +118,17 @@ pub enum Error {
         /// Its version.
         found: u64,
     },
+    /// The file of what records said.
+    #[error("{}: {source}", path.display())]
+    Records {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// Objectives that cannot be meant.
+    #[error(transparent)]
+    Slo(#[from] Unclear),
     /// Something cannot be written.
     #[error(transparent)]
     Io(#[from] io::Error),
@@ -158,7 +176,8 @@ pub fn read(dir: &Path) -> Result<(Campaign, Asked), Error> {
     let metrics = files::read_text(&dir.join(METRICS), files::DOCUMENT_LIMIT)?;
     let provenance = Provenance::read(&dir.join(PROVENANCE))?;
     let mut campaign = campaign::from_metrics(dir, manifest, &metrics)?;
-    let asked = provenance.complete(&mut campaign);
+    records::complete(&dir.join(RECORDS), &mut campaign)?;
+    let asked = provenance.complete(&mut campaign)?;
     Ok((campaign, asked))
 }
 
@@ -177,6 +196,9 @@ fn write_sources(campaign: &Campaign, publication: &Publication<'_>, folder: &Pa
     let manifest = local::without(&campaign.manifest, publication.local);
     fs_err::write(folder.join(manifest::FILE_NAME), manifest.to_yaml()?)?;
     fs_err::write(folder.join(METRICS), csv::with_warm_up(&series.iter().collect::<Vec<_>>()))?;
+    if let Some(text) = records::text(campaign) {
+        fs_err::write(folder.join(RECORDS), text)?;
+    }
     let provenance = Provenance::of(campaign, publication);
     fs_err::write(folder.join(PROVENANCE), yaml::to_string(&provenance)?)?;
     Ok(())

@@ -26,6 +26,9 @@ pub struct Provenance {
     /// `baseline:candidate` pairs; the usual ones when there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     comparisons: Vec<String>,
+    /// Objectives as they were given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slo: Option<String>,
     treatments: IndexMap<String, Entry>,
 }
 
@@ -59,6 +62,7 @@ impl Provenance {
             profile: publication.profile.to_owned(),
             evidence: publication.links.to_vec(),
             comparisons: pairs.map(|(baseline, candidate)| format!("{baseline}:{candidate}")).collect(),
+            slo: publication.asked.slo.as_ref().map(ToString::to_string),
             treatments: measured.map(|treatment| (treatment.name.clone(), Entry::of(treatment))).collect(),
         }
     }
@@ -76,7 +80,7 @@ impl Provenance {
     }
 
     /// Adds to a campaign that was read from its numbers what they do not say; returns what the report was asked for.
-    pub fn complete(self, campaign: &mut Campaign) -> Asked {
+    pub fn complete(self, campaign: &mut Campaign) -> Result<Asked, Error> {
         if !self.evidence.is_empty() {
             let links = self.evidence.into_iter().map(Value::from).collect();
             let provenance = campaign.manifest.provenance.get_or_insert_default();
@@ -88,7 +92,10 @@ impl Provenance {
             }
         }
         let pairs = self.comparisons.iter().filter_map(|pair| pair.split_once(':'));
-        Asked { comparisons: pairs.map(|(baseline, candidate)| (baseline.into(), candidate.into())).collect() }
+        Ok(Asked {
+            comparisons: pairs.map(|(baseline, candidate)| (baseline.into(), candidate.into())).collect(),
+            slo: self.slo.map(|slo| slo.parse()).transpose()?,
+        })
     }
 }
 

@@ -63,7 +63,7 @@ fn campaign(names: &[&str]) -> Campaign {
 /// Documents that show everything that real ones show, in few words.
 fn render(campaign: &Campaign, asked: &Asked, folder: &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut text = format!("# {}\n", campaign.manifest.campaign_id);
-    text.push_str(&format!("asked: {:?}\n", asked.comparisons));
+    text.push_str(&format!("asked: {:?} {:?}\n", asked.comparisons, asked.slo.as_ref().map(ToString::to_string)));
     text.push_str(if campaign.is_simulated() { "simulated\n" } else { "measured\n" });
     if let Some(evidence) = campaign.manifest.provenance.as_ref().and_then(|facts| facts.get("evidence")) {
         text.push_str(&format!("evidence: {evidence:?}\n"));
@@ -83,7 +83,7 @@ fn render(campaign: &Campaign, asked: &Asked, folder: &Path) -> Result<(), Box<d
     Ok(())
 }
 
-const USUAL: Asked = Asked { comparisons: Vec::new() };
+const USUAL: Asked = Asked { comparisons: Vec::new(), slo: None };
 const PLAIN: Publication<'_> = Publication { profile: "smoke", links: &[], private: &[], local: &[], asked: &USUAL };
 
 fn names(folder: &Path) -> Vec<String> {
@@ -94,7 +94,10 @@ fn names(folder: &Path) -> Vec<String> {
 fn a_published_report_can_be_made_again_from_what_lies_beside_it() {
     let root = tempfile::tempdir().unwrap();
     let links = ["https://storage.example.org/smoke-1.tar".to_owned()];
-    let asked = Asked { comparisons: vec![("service".into(), "standalone".into())] };
+    let asked = Asked {
+        comparisons: vec![("service".into(), "standalone".into())],
+        slo: Some("ttft_p90=2s,itl_p50=50ms".parse().unwrap()),
+    };
     let publication = Publication { links: &links, asked: &asked, ..PLAIN };
     let folder = publish(&campaign(&["service", "standalone"]), &publication, root.path(), &render).unwrap();
     assert_eq!(folder, root.path().join("smoke/smoke-1"));

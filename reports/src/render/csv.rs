@@ -4,7 +4,8 @@
 //! available is an empty cell. A table can be read back: [`crate::campaign::from_metrics`].
 
 use crate::compare::{Point, Series};
-use crate::model::{Level, Metric, Quantity, Stage, Statistic};
+use crate::model::{INTERVALS, Level, Metric, Quantity, Stage, Statistic};
+use crate::statistics::QuantileInterval;
 
 /// A column of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +22,10 @@ pub enum Column {
     Concurrency,
     /// Seconds that the rates are over.
     Seconds,
+    /// The lower end of a percentile's confidence interval.
+    Low(Metric),
+    /// The upper end.
+    High(Metric),
     /// 1 for a stage that is left out of curves, 0 otherwise.
     WarmUp,
 }
@@ -61,6 +66,12 @@ pub fn columns() -> Vec<Column> {
     columns
 }
 
+/// The columns of confidence intervals, which follow where there are per-request records.
+pub fn interval_columns() -> impl Iterator<Item = Column> {
+    let percentiles = Quantity::ALL.into_iter().flat_map(|quantity| INTERVALS.map(|of| Metric::Latency(quantity, of)));
+    percentiles.flat_map(|metric| [Column::Low(metric), Column::High(metric)])
+}
+
 impl Column {
     /// The column's head.
     pub fn head(self) -> String {
@@ -71,6 +82,8 @@ impl Column {
             Self::Stage => "stage".into(),
             Self::Concurrency => "requested_concurrency".into(),
             Self::Seconds => "measured_seconds".into(),
+            Self::Low(metric) => format!("{}_low", metric.key()),
+            Self::High(metric) => format!("{}_high", metric.key()),
             Self::WarmUp => "warm_up".into(),
         }
     }
@@ -90,7 +103,11 @@ pub fn with_warm_up(treatments: &[&Series]) -> String {
 }
 
 fn table<'a>(treatments: &[&'a Series], points: impl Fn(&'a Series) -> Vec<(&'a Point, bool)>) -> String {
-    let columns = columns();
+    let mut columns = columns();
+    let sampled = |series: &&Series| series.points.iter().any(Point::is_sampled);
+    if treatments.iter().any(sampled) {
+        columns.extend(interval_columns());
+    }
     let mut text = columns.iter().map(|column| column.head()).collect::<Vec<_>>().join(",");
     text.push('\n');
     for series in treatments {
@@ -115,6 +132,11 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
+    fn interval(&self, metric: Metric) -> Option<QuantileInterval> {
+        let runs = self.point.intervals(metric).into_iter();
+        runs.filter(|run| run.repetition == self.repetition).map(|run| run.interval).next()
+    }
+
     fn cell(&self, column: Column) -> String {
         let Self { series, point, warm_up, repetition, stage } = self;
         let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -129,6 +151,8 @@ impl Row<'_> {
             },
             Column::Seconds => number(stage.throughput.seconds),
             Column::WarmUp => u8::from(*warm_up).to_string(),
+            Column::Low(metric) => number(self.interval(metric).map(|interval| interval.low)),
+            Column::High(metric) => number(self.interval(metric).map(|interval| interval.high)),
         }
     }
 }

@@ -3,12 +3,14 @@
 
 use serde::Serialize;
 
-use crate::compare::{Attainment, Comparison, Delta, Headline, LevelRow, Point, Series, Slo, SloResult, Turn, Verdict};
-use crate::model::{Better, Failure, Level, Metric, Stack};
+use crate::compare::{
+    Attainment, Comparison, Delta, Headline, LevelRow, Point, RunInterval, Series, SloResult, Turn, Verdict,
+};
+use crate::model::{Better, Failure, Level, Metric, Slo, Stack};
 use crate::statistics::Spread;
 
 /// The format's version.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// The comparison as JSON text, ending in a line break.
 pub fn comparison(comparison: &Comparison) -> String {
@@ -99,15 +101,17 @@ struct StageOut {
 
 #[derive(Serialize)]
 struct SloOut<'a> {
-    slo: &'a Slo,
-    levels: Vec<AttainmentOut>,
+    objectives: &'a Slo,
+    levels: Vec<AttainmentOut<'a>>,
     highest_met: Option<f64>,
 }
 
 #[derive(Serialize)]
-struct AttainmentOut {
+struct AttainmentOut<'a> {
     level: f64,
-    attainment: Option<Attainment>,
+    met: bool,
+    #[serde(flatten)]
+    attainment: &'a Attainment,
 }
 
 impl<'a> SeriesOut<'a> {
@@ -148,12 +152,13 @@ impl TurnOut {
 
 impl<'a> SloOut<'a> {
     fn of(result: &'a SloResult) -> Self {
-        let level = |(level, attainment): &(Level, Option<Attainment>)| AttainmentOut {
+        let level = |(level, attainment): &'a (Level, Attainment)| AttainmentOut {
             level: level.value(),
-            attainment: *attainment,
+            met: attainment.meets(&result.slo),
+            attainment,
         };
         Self {
-            slo: &result.slo,
+            objectives: &result.slo,
             levels: result.levels.iter().map(level).collect(),
             highest_met: result.highest_met.map(Level::value),
         }
@@ -199,6 +204,8 @@ struct DeltaOut<'a> {
     better: Better,
     baseline: Option<&'a Spread>,
     candidate: Option<&'a Spread>,
+    baseline_intervals: &'a [RunInterval],
+    candidate_intervals: &'a [RunInterval],
     absolute: Option<f64>,
     relative: Option<f64>,
     verdict: &'a Verdict,
@@ -213,6 +220,8 @@ impl<'a> DeltaOut<'a> {
             better: metric.better(),
             baseline: delta.baseline.as_ref(),
             candidate: delta.candidate.as_ref(),
+            baseline_intervals: &delta.baseline_intervals,
+            candidate_intervals: &delta.candidate_intervals,
             absolute: delta.absolute,
             relative: delta.relative,
             verdict: &delta.verdict,

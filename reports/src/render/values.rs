@@ -10,6 +10,8 @@ use super::text::{ABSENT, fixed, number};
 pub enum Detail {
     /// As in published summaries: seconds with one decimal.
     Summary,
+    /// As `Summary` where no value is so long that tenths of a second are enough.
+    Close,
     /// For tables that are looked up: milliseconds kept.
     Table,
 }
@@ -32,6 +34,8 @@ pub fn value(metric: Metric, value: Option<f64>, detail: Detail) -> String {
 fn seconds(value: f64, detail: Detail) -> String {
     match detail {
         _ if value < 0.0995 => format!("{} ms", number(value * 1000.0)),
+        Detail::Close if value < 0.9995 => format!("{} ms", number(value * 1000.0)),
+        Detail::Close => format!("{} s", fixed(value, 2)),
         Detail::Summary => format!("{} s", fixed(value, 1)),
         Detail::Table => format!("{} s", fixed(value, 3)),
     }
@@ -76,6 +80,8 @@ mod tests {
         assert_eq!(value(TTFT, Some(0.1482), Detail::Table), "0.148 s");
         assert_eq!(value(TTFT, Some(0.05412), Detail::Summary), "54.1 ms");
         assert_eq!(value(ITL, Some(0.052_67), Detail::Summary), "52.7 ms");
+        assert_eq!(value(TTFT, Some(0.1232), Detail::Close), "123 ms");
+        assert_eq!(value(TTFT, Some(2.7264), Detail::Close), "2.73 s");
         assert_eq!(value(ITL, None, Detail::Summary), "n/a");
     }
 

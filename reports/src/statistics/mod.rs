@@ -7,6 +7,6 @@ pub mod quantile_error;
 pub mod significance;
 mod spread;
 
-pub use order::{QuantileInterval, quantile_interval};
+pub use order::{QuantileInterval, RankIntervals, Ranks, interval_ranks};
 pub use percentile::{median, percentile, percentile_of_sorted};
 pub use spread::Spread;

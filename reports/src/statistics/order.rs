@@ -1,10 +1,12 @@
 //! Exact confidence intervals of quantiles from single values, without assuming any distribution.
 
-use serde::Serialize;
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// A confidence interval of a quantile.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuantileInterval {
     /// The lower end: one of the values.
     pub low: f64,
@@ -14,16 +16,26 @@ pub struct QuantileInterval {
     pub coverage: f64,
 }
 
-/// The interval of the `p` quantile between two order statistics: the number of values below the true quantile is binomial,
-/// so `[x(l), x(u)]` covers it with probability `P(l <= B < u)` (David and Nagaraja, Order Statistics, 7.1). Each tail is
-/// given at most half of what `confidence` leaves. `sorted` must ascend. `None` when there are too few values for the
-/// confidence, as in the tails of short stages.
+/// The ranks, from 1, of the values between which a quantile lies with some confidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ranks {
+    /// The lower end.
+    pub low: u64,
+    /// The upper end.
+    pub high: u64,
+    /// How often such ranks enclose the true quantile.
+    pub coverage: f64,
+}
+
+/// The ranks for the `p` quantile of `count` values: the number of values below the true quantile is binomial, so
+/// `[x(l), x(u)]` covers it with probability `P(l <= B < u)` (David and Nagaraja, Order Statistics, 7.1). Each tail is given
+/// at most half of what `confidence` leaves. `None` when there are too few values for the confidence, as in the tails of
+/// short stages.
 ///
 /// It speaks of the requests of one run, taken as independent; how runs differ is another matter.
-pub fn quantile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<QuantileInterval> {
-    let count = sorted.len() as u64;
+pub fn interval_ranks(count: u64, p: f64, confidence: f64) -> Option<Ranks> {
     let inside = |share: f64| share > 0.0 && share < 1.0;
-    if count == 0 || !inside(p) || !inside(confidence) || sorted.iter().any(|value| value.is_nan()) {
+    if count == 0 || !inside(p) || !inside(confidence) {
         return None;
     }
     let binomial = Binomial::new(p, count).ok()?;
@@ -31,12 +43,24 @@ pub fn quantile_interval(sorted: &[f64], p: f64, confidence: f64) -> Option<Quan
     // x(l) with l from 1: the largest l with P(B < l) <= tail, and the smallest u with P(B >= u) <= tail.
     let low = largest(count, |rank| binomial.cdf(rank - 1) <= tail)?;
     let high = largest(count, |rank| 1.0 - binomial.cdf(rank - 1) > tail)? + 1;
-    if high > count {
-        return None;
+    (high <= count).then(|| Ranks { low, high, coverage: binomial.cdf(high - 1) - binomial.cdf(low - 1) })
+}
+
+/// [`interval_ranks`] at one confidence, each pair of count and quantile computed once: stages of one ladder, and the
+/// latencies of one stage, share theirs.
+#[derive(Debug, Default)]
+pub struct RankIntervals {
+    known: HashMap<(u64, u64), Option<Ranks>>,
+}
+
+impl RankIntervals {
+    /// Confidence of the intervals.
+    pub const CONFIDENCE: f64 = 0.99;
+
+    /// The ranks for the `p` quantile of `count` values.
+    pub fn of(&mut self, count: u64, p: f64) -> Option<Ranks> {
+        *self.known.entry((count, p.to_bits())).or_insert_with(|| interval_ranks(count, p, Self::CONFIDENCE))
     }
-    let coverage = binomial.cdf(high - 1) - binomial.cdf(low - 1);
-    let at = |rank: u64| sorted[rank as usize - 1];
-    Some(QuantileInterval { low: at(low), high: at(high), coverage })
 }
 
 /// The largest rank from 1 to `count` for which `holds`, which must turn from true to false once.
@@ -60,16 +84,11 @@ fn largest(count: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn ranks(count: usize) -> Vec<f64> {
-        (1..=count).map(|rank| rank as f64).collect()
-    }
-
     /// Tabled ranks for the median at 95%: 10 values 2 to 9 (97.9%), 20 values 6 to 15 (95.9%), 100 values 40 to 61 (96.5%).
     #[test]
     fn the_ranks_are_the_tabled_ones() {
-        for (count, low, high, coverage) in [(10, 2.0, 9.0, 0.9785), (20, 6.0, 15.0, 0.9586), (100, 40.0, 61.0, 0.9648)]
-        {
-            let found = quantile_interval(&ranks(count), 0.5, 0.95).unwrap();
+        for (count, low, high, coverage) in [(10, 2, 9, 0.9785), (20, 6, 15, 0.9586), (100, 40, 61, 0.9648)] {
+            let found = interval_ranks(count, 0.5, 0.95).unwrap();
             assert_eq!((found.low, found.high), (low, high), "{count}");
             assert!((found.coverage - coverage).abs() < 1e-4, "{count}: {}", found.coverage);
         }
@@ -77,10 +96,10 @@ mod tests {
 
     #[test]
     fn a_tail_needs_enough_values() {
-        assert_eq!(quantile_interval(&ranks(5), 0.5, 0.95), None);
-        assert_eq!(quantile_interval(&ranks(100), 0.99, 0.95), None);
-        assert!(quantile_interval(&ranks(1000), 0.99, 0.95).is_some());
-        assert_eq!(quantile_interval(&[], 0.5, 0.95), None);
+        assert_eq!(interval_ranks(5, 0.5, 0.95), None);
+        assert_eq!(interval_ranks(100, 0.99, 0.95), None);
+        assert!(interval_ranks(1000, 0.99, 0.95).is_some());
+        assert_eq!(interval_ranks(0, 0.5, 0.95), None);
     }
 
     #[test]
@@ -96,8 +115,9 @@ mod tests {
         for _ in 0..trials {
             let mut sample: Vec<f64> = (0..60).map(|_| next()).collect();
             sample.sort_unstable_by(f64::total_cmp);
-            let interval = quantile_interval(&sample, 0.9, 0.9).unwrap();
-            covered += usize::from((interval.low..=interval.high).contains(&0.9));
+            let ranks = interval_ranks(60, 0.9, 0.9).unwrap();
+            let at = |rank: u64| sample[rank as usize - 1];
+            covered += usize::from((at(ranks.low)..=at(ranks.high)).contains(&0.9));
         }
         let share = covered as f64 / f64::from(trials);
         assert!((0.88..0.97).contains(&share), "{share}");

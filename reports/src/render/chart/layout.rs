@@ -88,8 +88,13 @@ pub(super) fn coordinate(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// The marker of a slot as a path around (`x`, `y`), and whether it is only outlined.
-pub(super) fn marker_path(slot: usize, x: f64, y: f64, size: f64) -> (String, bool) {
+/// Sizes by slot. Lines are drawn with the baseline last, and each marker is a little larger than the one that is drawn over
+/// it: where points coincide, all stay visible.
+const SIZES: [f64; MARKERS.len()] = [3.3, 4.8, 5.9, 5.6, 6.2, 5.8, 7.2];
+
+/// The marker of a slot as a path around (`x`, `y`), and whether it is only outlined. Only the baseline's is filled.
+pub(super) fn marker_path(slot: usize, x: f64, y: f64) -> (String, bool) {
+    let size = SIZES[slot % MARKERS.len()];
     let at = |dx: f64, dy: f64| format!("{} {}", coordinate(x + dx * size), coordinate(y + dy * size));
     let polygon = |corners: &[(f64, f64)]| {
         let corners: Vec<String> = corners.iter().map(|(dx, dy)| at(*dx, *dy)).collect();
@@ -100,7 +105,7 @@ pub(super) fn marker_path(slot: usize, x: f64, y: f64, size: f64) -> (String, bo
         let d = coordinate(2.0 * radius * size);
         format!("M{}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0Z", at(-radius, 0.0))
     };
-    let hollow = (slot / MARKERS.len()) % 2 == 1;
+    let hollow = slot.is_multiple_of(MARKERS.len()) == ((slot / MARKERS.len()) % 2 == 1);
     match MARKERS[slot % MARKERS.len()] {
         Marker::Circle => (round(0.95), hollow),
         Marker::Square => (polygon(&[(-0.88, -0.88), (0.88, -0.88), (0.88, 0.88), (-0.88, 0.88)]), hollow),
@@ -125,6 +130,6 @@ pub(super) fn marker_path(slot: usize, x: f64, y: f64, size: f64) -> (String, bo
             ];
             (polygon(&plus), hollow)
         }
-        Marker::Ring => (round(0.95), true),
+        Marker::Ring => (round(0.95), hollow),
     }
 }

@@ -13,7 +13,6 @@ const SUBTITLE: f64 = 12.5;
 const LEGEND: f64 = 12.5;
 const TICK: f64 = 11.5;
 const FOOTER: f64 = 10.5;
-const MARK: f64 = 4.2;
 
 /// Draws `chart` as a complete SVG document: light by its attributes, dark where the viewer prefers it.
 pub fn draw(chart: &Chart) -> String {
@@ -159,7 +158,7 @@ impl Canvas {
 
     /// A marker with a rim in the paper's colour, so that overlapping ones stay apart.
     fn mark(&mut self, slot: usize, x: f64, y: f64, title: &str) {
-        let (path, hollow) = marker_path(slot, x, y, MARK);
+        let (path, hollow) = marker_path(slot, x, y);
         let (k, colour) = (slot % LIGHT.series.len(), colour(slot));
         let title = if title.is_empty() { String::new() } else { format!("<title>{}</title>", xml(title)) };
         self.push(&if hollow {
@@ -272,7 +271,8 @@ impl Plot {
             LIGHT.muted
         ));
         let beyond = x2 + text_width(name, FOOTER) > LEFT + PLOT_WIDTH;
-        let (anchor, dx) = if beyond { (" text-anchor=\"end\"", -8.0) } else { ("", 8.0) };
+        // To the left it stands above the line, which falls away from its end.
+        let (anchor, dx) = if beyond { (" text-anchor=\"end\"", -24.0) } else { ("", 8.0) };
         canvas.text((x2 + dx, y2 + 10.0), &muted(FOOTER), anchor, name);
     }
 

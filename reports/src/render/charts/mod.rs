@@ -1,17 +1,18 @@
 //! From treatments' series to charts.
 
+mod distribution;
 mod figure;
 
 #[cfg(test)]
 mod tests;
 
+pub(super) use distribution::{Curves, DISTRIBUTIONS};
 pub use figure::{FIGURES, Figure};
 
 use crate::compare::{Point as Measured, Series as Treatment};
-use crate::model::{Distribution, Level, Metric, Quantity, Statistic};
-use crate::statistics::median;
+use crate::model::{Level, Metric, Quantity, Statistic};
 
-use super::chart::{Axis, Chart, Point, Scale, Series, choose_scale, choose_x_scale};
+use super::chart::{Axis, Chart, Point, Scale, Series, choose_scale};
 use super::text::plain;
 
 /// A treatment and the colour and marker that it has on every page of a report.
@@ -23,15 +24,12 @@ pub struct Drawn<'a> {
     pub slot: usize,
 }
 
-/// Fewer stored percentiles than this say too little about a distribution's shape to draw it.
-const FEWEST_PERCENTILES: usize = 5;
-
 /// Every chart for which these treatments have data; failures only where there are any.
 pub fn charts(drawn: &[Drawn], campaign_id: &str, simulated: bool) -> Vec<Chart> {
     let context = Context { drawn, campaign_id, simulated };
     let mut charts: Vec<Chart> = FIGURES.iter().filter_map(|figure| context.over_ladder(figure)).collect();
     charts.extend(context.latency_against_throughput());
-    charts.extend(context.distribution());
+    charts.extend(distribution::charts(&context));
     charts
 }
 
@@ -98,34 +96,6 @@ impl Context<'_> {
             simulated: self.simulated,
         };
         (several && chart.has_data()).then_some(chart)
-    }
-
-    /// The distribution of TTFT at the highest level, through the percentiles that the evidence holds.
-    fn distribution(&self) -> Option<Chart> {
-        let level = self.levels().max_by(|a, b| a.value().total_cmp(&b.value()))?;
-        let known = |drawn: &Drawn| {
-            let measured = drawn.treatment.at(level)?;
-            let points = cumulative(measured);
-            (points.len() >= FEWEST_PERCENTILES).then(|| series(drawn, points, true))
-        };
-        let series: Vec<Series> = self.drawn.iter().filter_map(known).collect();
-        let footer = vec![
-            "Drawn through the percentiles stored with the stage, each the median over repetitions; nothing is known between them. TTFT \
-             at the client, successful requests only."
-                .to_owned(),
-        ];
-        (!series.is_empty()).then(|| Chart {
-            id: "ttft-distribution".to_owned(),
-            title: format!("Distribution of time to first token at {} {}", plain(level.value()), unit(level)),
-            subtitle: "Further left is better: the share of requests whose first token came within this time."
-                .to_owned(),
-            x: Axis { label: "TTFT (s)".to_owned(), scale: choose_x_scale(&series) },
-            y: Axis { label: "share of requests (%)".to_owned(), scale: Scale::Linear },
-            identity: None,
-            series,
-            footer: self.signed(footer),
-            simulated: self.simulated,
-        })
     }
 
     fn series(&self, pick: impl Fn(&Measured) -> Point) -> Vec<Series> {
@@ -196,30 +166,5 @@ fn point(measured: &Measured, figure: &Figure) -> Point {
         spread: spread
             .filter(|spread| spread.count() > 1)
             .map(|spread| (spread.min * figure.factor, spread.max * figure.factor)),
-    }
-}
-
-/// The points of a cumulative distribution: TTFT, share of requests in percent.
-fn cumulative(measured: &Measured) -> Vec<Point> {
-    let known = distribution_points(measured).into_iter().filter(|(_, value)| value.is_some());
-    known.map(|(share, value)| Point { x: value, y: Some(share), spread: None }).collect()
-}
-
-/// TTFT's percentiles: share of requests in percent, and the median over repetitions of the value that they stay within.
-pub(super) fn distribution_points(measured: &Measured) -> Vec<(f64, Option<f64>)> {
-    let ttft: Vec<Distribution> = measured.repetitions.iter().filter_map(|(_, stage)| stage.latency.ttft).collect();
-    let value = |index: usize| {
-        let values: Vec<f64> = ttft.iter().filter_map(|summary| summary.percentiles()[index].value).collect();
-        median(&values)
-    };
-    let percentiles = Distribution::default().percentiles();
-    percentiles.iter().enumerate().map(|(index, percentile)| (percentile.probability * 100.0, value(index))).collect()
-}
-
-/// The unit of a ladder's level, short.
-pub(super) fn unit(level: Level) -> &'static str {
-    match level {
-        Level::Rate(_) => "requests/s",
-        Level::Concurrency(_) => "requests in flight",
     }
 }

@@ -67,6 +67,22 @@ fn a_distribution_is_drawn_only_through_stored_percentiles() {
 }
 
 #[test]
+fn records_draw_every_percent_only_where_all_treatments_have_them() {
+    let sampled = |ttft| vec![fixture::with_records(stage(0, 4.0, ttft), 400)];
+    let treatments = vec![treatment("service", &[(1, sampled(1.0))]), treatment("routed", &[(1, sampled(0.1))])];
+    let charts = drawn_charts(&fixture::campaign("sampled", treatments));
+    let ttft = chart(&charts, "ttft-distribution");
+    assert_eq!(ttft.series[1].points.len(), 103);
+    assert_eq!((ttft.series[1].points[51].x, ttft.series[1].points[51].y), (Some(0.1), Some(50.0)));
+    assert!(ids(&charts).contains(&"latency-distribution"));
+    let treatments =
+        vec![treatment("service", &[(1, sampled(1.0))]), treatment("routed", &[(1, vec![stage(0, 4.0, 0.1)])])];
+    let charts = drawn_charts(&fixture::campaign("partly", treatments));
+    assert_eq!(chart(&charts, "ttft-distribution").series[0].points.len(), 13);
+    assert!(!ids(&charts).contains(&"latency-distribution"));
+}
+
+#[test]
 fn simulated_numbers_are_stamped_on_every_chart() {
     let charts = drawn_charts(&fixture::simulated(fixture::published()));
     assert!(charts.iter().all(|chart| chart.simulated && chart.footer.iter().any(|line| line.contains("simulated"))));

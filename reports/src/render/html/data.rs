@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::compare::Point;
-use crate::model::{Level, Metric, Quantity, Statistic as Stat};
+use crate::model::{Level, Metric, Quantity, Statistic as Stat, short};
 use crate::render::chart::Chart;
-use crate::render::charts::{FIGURES, distribution_points, unit};
+use crate::render::charts::{Curves, DISTRIBUTIONS, FIGURES};
 use crate::render::page::Report;
 
 /// A figure as page and script know it.
@@ -47,8 +47,8 @@ pub(super) struct Treatment<'a> {
     name: &'a str,
     slot: usize,
     points: Vec<Values>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    distribution: Option<Vec<Option<f64>>>,
+    /// By latency, in seconds: the values at the data's shares.
+    distributions: BTreeMap<&'static str, Vec<Option<f64>>>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -62,7 +62,8 @@ struct Values {
 struct Data<'a> {
     unit: &'static str,
     levels: Vec<f64>,
-    shares: Vec<f64>,
+    /// By latency, in percent.
+    shares: BTreeMap<&'static str, Vec<f64>>,
     statistic: &'static str,
     statistics: BTreeMap<&'static str, &'static str>,
     figures: &'a [Figure],
@@ -86,6 +87,7 @@ pub(super) fn figures(report: &Report, charts: &[Chart]) -> Vec<Figure> {
         "failures",
         "latency-throughput",
         "ttft-distribution",
+        "latency-distribution",
     ];
     let found = |id: &str| charts.iter().find(|chart| chart.id == id);
     order.into_iter().filter_map(|id| figure(report, found(id)?)).collect()
@@ -110,15 +112,16 @@ fn figure(report: &Report, chart: &Chart) -> Option<Figure> {
         identity: chart.identity.is_some(),
     };
     let Some(known) = known else {
-        let kind = if chart.id == "ttft-distribution" { "distribution" } else { "path" };
-        let (axis, unit) = if kind == "path" { ("TTFT", "s") } else { ("share of requests", "%") };
-        return Some(Figure {
-            kind,
-            metric: "ttft".into(),
-            statistics: kind == "path",
-            axis: axis.into(),
-            unit,
-            ..base
+        let distributed = DISTRIBUTIONS.iter().find(|of| of.id == chart.id);
+        return Some(match distributed {
+            Some(of) => Figure {
+                kind: "distribution",
+                metric: of.quantity.key().into(),
+                axis: "share of requests".into(),
+                unit: "%",
+                ..base
+            },
+            None => Figure { kind: "path", metric: "ttft".into(), statistics: true, axis: "TTFT".into(), ..base },
         });
     };
     let figure = Figure { unit: known.unit, factor: known.factor, axis: known.axis.into(), ..base };
@@ -172,9 +175,14 @@ pub(super) fn treatments<'a>(report: &Report<'a>) -> Vec<Treatment<'a>> {
         name: &drawn.treatment.display_name,
         slot: drawn.slot,
         points: drawn.treatment.points.iter().map(values).collect(),
-        distribution: top
-            .and_then(|level| drawn.treatment.at(level))
-            .map(|point| distribution_points(point).into_iter().map(|(_, value)| value.map(short)).collect()),
+        distributions: top.and_then(|level| Some((level, drawn.treatment.at(level)?))).map_or_else(
+            BTreeMap::new,
+            |(level, point)| {
+                let values = |quantity| Curves::of(&report.treatments, quantity, level).values(quantity, point);
+                let of = DISTRIBUTIONS.iter().map(|of| (of.quantity.key(), values(of.quantity)));
+                of.map(|(key, values)| (key, values.into_iter().map(|value| value.map(short)).collect())).collect()
+            },
+        ),
     };
     report.treatments.iter().map(of).collect()
 }
@@ -198,11 +206,6 @@ fn values(point: &Point) -> Values {
     Values { level: point.level.value(), values }
 }
 
-/// Six significant digits: more than a chart or a tooltip shows, and a third of the bytes.
-fn short(value: f64) -> f64 {
-    format!("{value:.5e}").parse().unwrap_or(value)
-}
-
 fn top(report: &Report) -> Option<Level> {
     let levels = report.treatments.iter().flat_map(|drawn| drawn.treatment.points.iter().map(|point| point.level));
     levels.max_by(|a, b| a.value().total_cmp(&b.value()))
@@ -214,12 +217,18 @@ pub(super) fn json(report: &Report, figures: &[Figure], statistics: &[Statistic]
         treatments.iter().flat_map(|treatment| treatment.points.iter().map(|point| point.level)).collect();
     levels.sort_by(f64::total_cmp);
     levels.dedup();
-    let point = report.treatments.iter().find_map(|drawn| drawn.treatment.at(top(report)?));
+    let shares = |level: Level| {
+        let of = DISTRIBUTIONS.iter().map(|of| of.quantity);
+        of.map(|quantity| (quantity.key(), Curves::of(&report.treatments, quantity, level).shares())).collect()
+    };
     let data = Data {
-        unit: top(report).map_or("", unit),
+        unit: match top(report) {
+            Some(Level::Rate(_)) => "requests/s",
+            Some(Level::Concurrency(_)) => "requests in flight",
+            None => "",
+        },
         levels,
-        shares: point
-            .map_or_else(Vec::new, |point| distribution_points(point).into_iter().map(|(share, _)| share).collect()),
+        shares: top(report).map_or_else(BTreeMap::new, shares),
         statistic: statistics.iter().find(|statistic| statistic.chosen).map_or("p50", |statistic| statistic.key),
         statistics: statistics.iter().map(|statistic| (statistic.key, statistic.label)).collect(),
         figures,

@@ -6,7 +6,6 @@ use serde_yaml::{Mapping, Value};
 use crate::campaign::Campaign;
 use crate::compare::{Comparison, Series};
 use crate::model::{Metric, Quantity, Statistic};
-use crate::render::charts::unit;
 use crate::render::text::plain;
 use crate::render::values::{Detail, value, with_change};
 
@@ -51,7 +50,7 @@ pub(super) fn subject(campaign: &Campaign, treatments: &[&Series]) -> String {
 
 /// Peak, knee, saturation and limits of a treatment, in sentences.
 pub(super) fn turns(series: &Series) -> Vec<String> {
-    let at = |level: crate::model::Level| format!("{} {}", plain(level.value()), unit(level));
+    let at = |level: crate::model::Level| format!("{} {}", plain(level.value()), level.unit());
     let mut said = Vec::new();
     if let Some(peak) = series.peak {
         said.push(format!(
@@ -70,8 +69,8 @@ pub(super) fn turns(series: &Series) -> Vec<String> {
     }
     if let Some(slo) = &series.slo {
         said.push(match slo.highest_met {
-            Some(level) => format!("meets the given limits up to {}", at(level)),
-            None => "meets the given limits at no level for certain".to_owned(),
+            Some(level) => format!("meets all objectives up to {}", at(level)),
+            None => "meets all objectives at no level for certain".to_owned(),
         });
     }
     match said.pop() {
@@ -135,7 +134,7 @@ pub(super) fn itl(treatments: &[&Series], comparisons: &[&Comparison]) -> Option
         said.push(format!(
             "At {} {}, {} has ITL p50 {} against {} and TTFT p50 {} against {}.",
             plain(top.level.value()),
-            unit(top.level),
+            top.level.unit(),
             comparison.candidate.display_name,
             with_change(itl, Detail::Table),
             baseline(itl),

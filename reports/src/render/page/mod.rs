@@ -3,6 +3,7 @@
 mod evidence;
 mod facts;
 mod rows;
+mod slo;
 mod summary;
 
 use serde::Serialize;
@@ -16,6 +17,7 @@ use super::charts::{Drawn, FIGURES, charts};
 pub use evidence::Link;
 pub use facts::Fact;
 pub use rows::LevelRows;
+pub use slo::Objectives;
 pub use summary::{Cell, Summary, SummaryRow};
 
 /// All that a report speaks about: treatments with their colours, comparisons, the campaign behind them.
@@ -61,6 +63,8 @@ pub struct Page {
     pub summaries: Vec<Summary>,
     /// Sentences on peak, knee, saturation and limits.
     pub turns: Vec<String>,
+    /// How objectives are met; `None` when none were given.
+    pub slo: Option<Objectives>,
     /// What the numbers can and cannot tell.
     pub notes: Vec<String>,
     /// Charts in order.
@@ -165,6 +169,7 @@ impl<'a> Report<'a> {
             treatments: treatments.iter().map(|treatment| treatment.display_name.clone()).collect(),
             summaries: summary::summaries(&treatments, comparisons),
             turns: treatments.iter().flat_map(|treatment| facts::turns(treatment)).collect(),
+            slo: slo::objectives(&treatments),
             notes: facts::notes(self.campaign, &treatments, comparisons),
             charts: charts.iter().map(chart_view).collect(),
             levels: rows::rows(&treatments, comparisons),

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::compare::{Comparison, Series, Word};
+use crate::compare::{Comparison, Point, RunInterval, Series, Word};
 use crate::model::{Metric, Quantity, Statistic};
-use crate::render::charts::unit;
 use crate::render::text::plain;
 use crate::render::values::{Detail, change, percent, value};
+use crate::statistics::Spread;
 
 /// A summary table: one baseline and everything compared with it, or treatments without a comparison.
 #[derive(Clone, Debug, Serialize)]
@@ -37,7 +37,7 @@ pub struct Cell {
     pub value: String,
     /// The change against the baseline, when there is one.
     pub change: Option<String>,
-    /// Lowest and highest repetition, when there are several.
+    /// Lowest and highest repetition, when there are several; otherwise the confidence interval from its requests.
     pub spread: Option<String>,
     /// The verdict's words.
     pub verdict: Option<String>,
@@ -83,17 +83,27 @@ fn compared(comparisons: &Vec<&Comparison>) -> Summary {
     columns.extend(comparisons.iter().map(|comparison| comparison.candidate.display_name.clone()));
     let mut reasons: Vec<String> = Vec::new();
     let rows = first.headline.iter().map(|headline| {
-        let metric = headline.delta.metric;
-        let mut cells = vec![spread_cell(metric, headline.delta.baseline.as_ref())];
+        let deltas = comparisons.iter().flat_map(|comparison| &comparison.headline);
+        let deltas = deltas.filter(|other| other.label == headline.label).map(|headline| &headline.delta);
+        let sides = deltas.flat_map(|delta| [&delta.baseline, &delta.candidate]).flatten();
+        let show = Shown { metric: headline.delta.metric, detail: detail(sides) };
+        let mut cells = vec![show.cell(headline.delta.baseline.as_ref(), &headline.delta.baseline_intervals)];
         for comparison in comparisons {
             // Same baseline, same ladder: the rows are the same, and looked up by label in case one side lacks a metric.
             let found = comparison.headline.iter().find(|other| other.label == headline.label);
             let Some(delta) = found.map(|headline| &headline.delta) else {
-                cells.push(spread_cell(metric, None));
+                cells.push(show.cell(None, &[]));
                 continue;
             };
             let verdict = &delta.verdict;
-            let reason = format!("{}: {}", verdict.word, verdict.reason);
+            // An interval belongs to its row; what is not known is often not known for the same reason everywhere.
+            let reason = match verdict.interval {
+                Some(_) => format!(
+                    "{}, {}: {}, {}",
+                    headline.label, comparison.candidate.display_name, verdict.word, verdict.reason
+                ),
+                None => format!("{}: {}", verdict.word, verdict.reason),
+            };
             if !reasons.contains(&reason) {
                 reasons.push(reason);
             }
@@ -105,7 +115,7 @@ fn compared(comparisons: &Vec<&Comparison>) -> Summary {
                     Word::Worse => "worse",
                     Word::WithinNoise | Word::NotEnoughData => "",
                 },
-                ..spread_cell(metric, delta.candidate.as_ref())
+                ..show.cell(delta.candidate.as_ref(), &delta.candidate_intervals)
             });
         }
         SummaryRow { label: headline.label.clone(), cells }
@@ -122,23 +132,30 @@ fn alone(treatments: &[&Series]) -> Summary {
         Metric::Latency(Quantity::Ttft, Statistic::P90),
         Metric::Latency(Quantity::Itl, Statistic::P50),
     ];
-    let peak = treatments.iter().map(|treatment| {
-        let point = treatment.peak.and_then(|peak| treatment.at(peak.level));
-        spread_cell(Metric::OutputTokenRate, point.and_then(|point| point.spread(Metric::OutputTokenRate)).as_ref())
-    });
-    let mut rows = vec![SummaryRow { label: "Peak output tokens/s".to_owned(), cells: peak.collect() }];
+    let row = |label: String, metric: Metric, points: Vec<Option<&Point>>| {
+        let spreads: Vec<Option<Spread>> =
+            points.iter().map(|point| point.and_then(|point| point.spread(metric))).collect();
+        let show = Shown { metric, detail: detail(spreads.iter().flatten()) };
+        let cells = spreads.iter().zip(points).map(|(spread, point)| {
+            show.cell(spread.as_ref(), &point.map_or_else(Vec::new, |point| point.intervals(metric)))
+        });
+        SummaryRow { label, cells: cells.collect() }
+    };
+    let peaks = treatments.iter().map(|treatment| treatment.peak_point()).collect();
+    let mut rows = vec![row("Peak output tokens/s".to_owned(), Metric::OutputTokenRate, peaks)];
     let mut tops: Vec<String> = treatments
         .iter()
         .filter_map(|treatment| treatment.top())
-        .map(|point| format!("{} {}", plain(point.level.value()), unit(point.level)))
+        .map(|point| format!("{} {}", plain(point.level.value()), point.level.unit()))
         .collect();
     tops.dedup();
     let place = if let [top] = tops.as_slice() { format!(" at {top}") } else { " at the highest level".to_owned() };
     for metric in at_top {
-        let cells = treatments
-            .iter()
-            .map(|treatment| spread_cell(metric, treatment.top().and_then(|point| point.spread(metric)).as_ref()));
-        rows.push(SummaryRow { label: format!("{metric}{place}"), cells: cells.collect() });
+        rows.push(row(
+            format!("{metric}{place}"),
+            metric,
+            treatments.iter().map(|treatment| treatment.top()).collect(),
+        ));
     }
     Summary {
         columns: treatments.iter().map(|treatment| treatment.display_name.clone()).collect(),
@@ -148,14 +165,34 @@ fn alone(treatments: &[&Series]) -> Summary {
     }
 }
 
-fn spread_cell(metric: Metric, spread: Option<&crate::statistics::Spread>) -> Cell {
-    let show = |number: f64| value(metric, Some(number), Detail::Summary);
-    Cell {
-        value: value(metric, spread.map(|spread| spread.median), Detail::Summary),
-        spread: spread
-            .filter(|spread| spread.count() > 1)
-            .map(|spread| format!("{} to {}", show(spread.min), show(spread.max))),
-        ..Cell::default()
+/// Waits of this many seconds make tenths of a second enough for the whole row.
+const LONG: f64 = 10.0;
+
+/// How exactly a row is shown, by its largest value.
+fn detail<'a>(spreads: impl Iterator<Item = &'a Spread>) -> Detail {
+    let largest = spreads.map(|spread| spread.median).fold(0.0, f64::max);
+    if largest >= LONG { Detail::Summary } else { Detail::Close }
+}
+
+/// How a row's numbers are shown.
+struct Shown {
+    metric: Metric,
+    detail: Detail,
+}
+
+impl Shown {
+    /// A number with the range of its repetitions, or of one repetition with what its requests say.
+    fn cell(&self, spread: Option<&Spread>, intervals: &[RunInterval]) -> Cell {
+        let show = |number: f64| value(self.metric, Some(number), self.detail);
+        let several = spread.filter(|spread| spread.count() > 1);
+        let range = several.map(|spread| format!("{} to {}", show(spread.min), show(spread.max)));
+        let alone = intervals.first().filter(|_| spread.is_some_and(|spread| spread.count() == 1));
+        let within = alone.map(|run| format!("99%: {} to {}", show(run.interval.low), show(run.interval.high)));
+        Cell {
+            value: value(self.metric, spread.map(|spread| spread.median), self.detail),
+            spread: range.or(within),
+            ..Cell::default()
+        }
     }
 }
 

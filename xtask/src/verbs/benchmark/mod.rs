@@ -27,6 +27,9 @@ pub struct Args {
     /// Print every setting with its origin, every file and command it would use and what it would take; run nothing
     #[arg(long)]
     dry_run: bool,
+    /// Objectives for the report: a list such as ttft_p90=2s,itl_p50=50ms, or the name of a file in config/slo
+    #[arg(long, value_name = "OBJECTIVES")]
+    slo: Option<String>,
     /// Print the result as JSON for other programs
     #[arg(long)]
     json: bool,
@@ -35,6 +38,7 @@ pub struct Args {
 /// Plans the campaign, runs it, writes its report and says what came out.
 pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let began = Instant::now();
+    let slo = args.slo.as_deref().map(|given| report::objectives::resolve(given, context)).transpose()?;
     let resolved = args.selection.resolve(context)?;
     let warnings = resolved.warnings.clone();
     let plan = Plan::new(&context.root, resolved, Timestamp::now())?;
@@ -60,7 +64,8 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let executed = execute(&plan, Box::new(harness), &progress, &repeat);
     progress.finish();
     let store = executed.map_err(|failure| with_continuation(failure, &args.selection, &plan))?;
-    let written = report::write_for(store.folder(), &settings.report.comparisons, &settings.report.formats, context)
+    let (comparisons, formats) = (&settings.report.comparisons, &settings.report.formats);
+    let written = report::write_for(store.folder(), comparisons, formats, slo, context)
         .map_err(|error| evidence_is_safe(error, store.folder()))?;
     let result = summary::Result::of(&plan, &store, &written, began.elapsed(), repeat)?;
     let mut out = std::io::stdout().lock();

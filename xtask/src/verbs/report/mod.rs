@@ -1,5 +1,6 @@
 //! `report`: documents from a campaign's evidence, as often as wanted.
 
+pub mod objectives;
 mod png;
 mod published;
 
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use controller::failure::{Failure, Result};
 use reports::campaign::{self, Campaign};
 use reports::compare::Options;
+use reports::model::Slo;
 use reports::publish::Asked;
 use reports::render::{self, Content, Format, Plan, Written};
 use serde_json::json;
@@ -35,10 +37,13 @@ pub struct Args {
     /// Report on a bare folder of inference-perf's results under this name; the first is the baseline
     #[arg(long, value_name = "NAME=DIR", value_parser = named, conflicts_with = "campaign", requires = "output")]
     native: Vec<(String, PathBuf)>,
+    /// Objectives to hold the campaign to: a list such as ttft_p90=2s,itl_p50=50ms, or the name of a file in config/slo
+    #[arg(long, value_name = "OBJECTIVES")]
+    slo: Option<String>,
     #[command(flatten)]
     publication: published::PublishArgs,
     /// Check that published reports are what their numbers give today [default: all of `reports/published`]
-    #[arg(long, conflicts_with_all = ["native", "publish", "comparison", "format", "output"])]
+    #[arg(long, conflicts_with_all = ["native", "publish", "comparison", "format", "output", "slo"])]
     check: bool,
     /// Print JSON for other programs
     #[arg(long)]
@@ -50,15 +55,17 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     if args.check {
         return published::check(args.campaign.as_deref(), args.json, context);
     }
-    let (campaign, output) = read(&args)?;
+    let slo = args.slo.as_deref().map(|given| objectives::resolve(given, context)).transpose()?;
+    let (mut campaign, output) = read(&args)?;
+    campaign.add_records(slo.as_ref());
+    let asked = Asked { comparisons: args.comparison, slo };
     if args.publication.publish {
         let root = args.output.as_deref().map(absolute).transpose()?;
-        let asked = Asked { comparisons: args.comparison };
         let written = published::publish(&campaign, &args.publication, &asked, root, context)?;
         return print(&asked.comparisons, &written, args.json);
     }
     let formats = if args.format.is_empty() { Format::DEFAULT.to_vec() } else { args.format };
-    let (content, written) = write(&campaign, &args.comparison, formats, output, context)?;
+    let (content, written) = write(&campaign, &asked, formats, output, context)?;
     let compared = content.comparisons().iter();
     let pairs: Vec<_> =
         compared.map(|comparison| (comparison.baseline.name.clone(), comparison.candidate.name.clone())).collect();
@@ -71,21 +78,23 @@ pub fn write_for(
     folder: &Path,
     comparisons: &[String],
     formats: &[String],
+    slo: Option<Slo>,
     context: &Context,
 ) -> anyhow::Result<Vec<PathBuf>> {
     let pairs = comparisons.iter().map(|text| pair(text)).collect::<std::result::Result<Vec<_>, _>>();
     let formats = formats.iter().map(|text| format(text)).collect::<std::result::Result<Vec<_>, _>>();
     let folder = absolute(folder)?;
-    let campaign = campaign::read(&folder).map_err(Failure::internal)?;
-    let pairs = pairs.map_err(Failure::usage)?;
+    let mut campaign = campaign::read(&folder).map_err(Failure::internal)?;
+    campaign.add_records(slo.as_ref());
+    let asked = Asked { comparisons: pairs.map_err(Failure::usage)?, slo };
     let formats = formats.map_err(Failure::usage)?;
-    let (_, written) = write(&campaign, &pairs, formats, folder.join("report"), context)?;
+    let (_, written) = write(&campaign, &asked, formats, folder.join("report"), context)?;
     Ok(pages(&written))
 }
 
 fn write(
     campaign: &Campaign,
-    comparisons: &[(String, String)],
+    asked: &Asked,
     formats: Vec<Format>,
     output: PathBuf,
     context: &Context,
@@ -93,7 +102,7 @@ fn write(
     for warning in &campaign.warnings {
         eprintln!("warning: {warning}");
     }
-    let content = Content::of(campaign, comparisons, &Options::default())
+    let content = Content::of(campaign, &asked.comparisons, &Options { slo: asked.slo.clone() })
         .map_err(|error| Failure::usage(error).hint("`--comparison BASELINE:CANDIDATE` chooses what is compared"))?;
     let wants_png = formats.contains(&Format::Png);
     let plan = Plan { formats, output, link_evidence: true };
