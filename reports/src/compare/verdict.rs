@@ -9,7 +9,7 @@
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use super::{Delta, Point, RunInterval, Verdict, Word};
-use crate::model::{Better, Metric};
+use crate::model::{Better, Metric, Quantity, Statistic};
 use crate::statistics::Spread;
 
 /// Fewest repetitions a side from which the noise between runs can be told.
@@ -22,6 +22,9 @@ pub const NOISE_FLOOR: f64 = 0.02;
 /// land moved percentiles of repeated campaigns by this much.
 pub const RUN_SPREAD: f64 = 0.2;
 
+/// The number that chunks make meaningless.
+const CHUNKED: Metric = Metric::Latency(Quantity::Itl, Statistic::P50);
+
 /// What one side knows of a metric.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
@@ -29,6 +32,8 @@ pub struct Side {
     pub spread: Option<Spread>,
     /// What each repetition's requests say.
     pub intervals: Vec<RunInterval>,
+    /// Whether the number says nothing although it is there: the median of gaps inside chunks.
+    pub is_of_chunks: bool,
 }
 
 impl Side {
@@ -37,6 +42,7 @@ impl Side {
         point.map_or_else(Self::default, |point| Self {
             spread: point.spread(metric),
             intervals: point.intervals(metric),
+            is_of_chunks: metric == CHUNKED && point.itl_is_chunked(),
         })
     }
 }
@@ -76,6 +82,9 @@ fn verdict(metric: Metric, left: &Side, right: &Side) -> Verdict {
         Better::Higher => 1.0,
         Better::Neither => return nothing("describes the load; neither direction is better".into()),
     };
+    if left.is_of_chunks || right.is_of_chunks {
+        return nothing("several tokens arrive in one chunk, so the median gap between tokens says nothing".into());
+    }
     let percent = CONFIDENCE * 100.0;
     if baseline.count().min(candidate.count()) < MIN_REPETITIONS {
         let runs = |count| if count == 1 { "1 repetition".into() } else { format!("{count} repetitions") };
@@ -87,10 +96,10 @@ fn verdict(metric: Metric, left: &Side, right: &Side) -> Verdict {
             Some((low, high)) => {
                 let reason = format!(
                     "{sides}: {percent:.0}% interval of the difference from single requests, runs taken to differ by \
-                     {:.0}%: {:+.1}% to {:+.1}%",
+                     {:.0}%: {} to {}",
                     RUN_SPREAD * 100.0,
-                    low * 100.0,
-                    high * 100.0
+                    percent_of(low),
+                    percent_of(high)
                 );
                 Verdict { word: word(low, high, sign), reason, interval: Some((low, high)) }
             }
@@ -101,12 +110,17 @@ fn verdict(metric: Metric, left: &Side, right: &Side) -> Verdict {
     let interval = if positive { ratio_interval(baseline, candidate) } else { plain_interval(baseline, candidate) };
     let Some((low, high)) = interval else { return nothing("the numbers do not allow an interval".into()) };
     let (reason, interval) = if positive {
-        let reason = format!("{percent:.0}% interval of the difference: {:+.1}% to {:+.1}%", low * 100.0, high * 100.0);
+        let reason = format!("{percent:.0}% interval of the difference: {} to {}", percent_of(low), percent_of(high));
         (reason, Some((low, high)))
     } else {
         (format!("{percent:.0}% interval of the difference: {low:+} to {high:+}"), None)
     };
     Verdict { word: word(low, high, sign), reason, interval }
+}
+
+/// A relative difference in percent; beyond a hundredfold its digits say nothing.
+fn percent_of(relative: f64) -> String {
+    if relative > 100.0 { "over +10000%".to_owned() } else { format!("{:+.1}%", relative * 100.0) }
 }
 
 /// The verdict of an interval of the difference; `sign` is that of an improvement.
@@ -204,13 +218,16 @@ fn mean_and_deviation(values: &[f64]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Quantity, Statistic};
     use crate::statistics::QuantileInterval;
 
     const TTFT: Metric = Metric::Latency(Quantity::Ttft, Statistic::P50);
 
     fn of(metric: Metric, baseline: &[f64], candidate: &[f64]) -> Delta {
-        let side = |values: &[f64]| Side { spread: Spread::of(values.iter().copied()), intervals: Vec::new() };
+        let side = |values: &[f64]| Side {
+            spread: Spread::of(values.iter().copied()),
+            intervals: Vec::new(),
+            is_of_chunks: false,
+        };
         delta(metric, side(baseline), side(candidate))
     }
 
@@ -225,7 +242,11 @@ mod tests {
     /// One repetition whose requests place it between `low` and `high`.
     fn run(value: f64, low: f64, high: f64) -> Side {
         let interval = QuantileInterval { low, high, coverage: 0.99 };
-        Side { spread: Spread::of([value]), intervals: vec![RunInterval { repetition: 1, count: 500, interval }] }
+        Side {
+            spread: Spread::of([value]),
+            intervals: vec![RunInterval { repetition: 1, count: 500, interval }],
+            is_of_chunks: false,
+        }
     }
 
     #[test]
@@ -286,8 +307,25 @@ mod tests {
     }
 
     #[test]
+    fn a_median_of_gaps_inside_chunks_is_not_judged() {
+        let itl = Metric::Latency(Quantity::Itl, Statistic::P50);
+        let side = |values: &[f64], is_of_chunks| Side {
+            spread: Spread::of(values.iter().copied()),
+            is_of_chunks,
+            ..Side::default()
+        };
+        let delta = delta(itl, side(&[0.03; 3], false), side(&[1e-5; 3], true));
+        assert_eq!(delta.verdict.word, Word::NotEnoughData);
+        assert!(delta.verdict.reason.starts_with("several tokens arrive in one chunk"));
+    }
+
+    #[test]
     fn a_missing_side_is_named() {
-        let delta = delta(TTFT, Side::default(), Side { spread: Spread::of([1.0]), intervals: Vec::new() });
+        let delta = delta(
+            TTFT,
+            Side::default(),
+            Side { spread: Spread::of([1.0]), intervals: Vec::new(), is_of_chunks: false },
+        );
         assert_eq!(delta.verdict.reason, "the baseline does not have this number");
         assert_eq!((delta.absolute, delta.relative), (None, None));
     }
