@@ -43,6 +43,8 @@ pub enum Verb {
     Plan(verbs::plan::Args),
     /// Run a campaign: every treatment, the real harness, a comparison report
     Benchmark(verbs::benchmark::Args),
+    /// Google Kubernetes Engine: provision, take and give back GPU nodes, clean up, whole campaigns
+    Gke(verbs::gke::Args),
     /// List the profiles that `--profile` accepts
     Profiles(verbs::list::Args),
     /// List the treatments that `--treatment` accepts
@@ -78,6 +80,7 @@ impl Verb {
             Self::Upstream(args) => verbs::upstream::run(args, context),
             Self::Plan(args) => verbs::plan::run(args, context),
             Self::Benchmark(args) => verbs::benchmark::run(args, context),
+            Self::Gke(args) => verbs::gke::run(args, context),
             Self::Profiles(args) => verbs::list::profiles(args, context),
             Self::Treatments(args) => verbs::list::treatments(args, context),
             Self::Scenarios(args) => verbs::list::scenarios(args, context),

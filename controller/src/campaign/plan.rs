@@ -49,11 +49,7 @@ impl Plan {
     /// Usage failures: whatever can be known to be wrong before anything is started.
     pub fn new(root: &Path, resolved: Resolved, now: Timestamp) -> Result<Self> {
         let settings = &resolved.settings;
-        let results = match resolved.origin("results_dir") {
-            // The default is the workspace's own folder, wherever the command is run.
-            Some(Origin::Default) => root.join(&settings.results_dir),
-            _ => std::path::absolute(&settings.results_dir)?,
-        };
+        let results = results(root, &resolved)?;
         let id = match &settings.campaign {
             Some(id) => id.parse()?,
             None if settings.resume => {
@@ -103,6 +99,19 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// The folder that holds campaigns.
+///
+/// # Errors
+/// When the current folder is gone.
+pub fn results(root: &Path, resolved: &Resolved) -> Result<PathBuf> {
+    let folder = &resolved.settings.results_dir;
+    Ok(match resolved.origin("results_dir") {
+        // The default is the workspace's own folder, wherever the command is run.
+        Some(Origin::Default) => root.join(folder),
+        _ => std::path::absolute(folder)?,
+    })
 }
 
 /// The harness's own time for a campaign of one stage: start-up, its report, its exit.

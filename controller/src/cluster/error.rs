@@ -79,6 +79,11 @@ impl Error {
         complaint.contains("the server doesn't have a resource type") || complaint.contains("no matches for kind")
     }
 
+    /// Whether the program itself is not installed.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Process(error) if error.is_missing())
+    }
+
     /// Whether what was asked for does not exist.
     pub fn is_not_found(&self) -> bool {
         let complaint = self.complaint();

@@ -27,12 +27,19 @@ pub struct Kubectl {
     session: Session,
     kubeconfig: Arc<Kubeconfig>,
     pace: Pace,
+    request: Duration,
 }
 
 impl Kubectl {
     /// For the cluster of this kubeconfig.
     pub fn new(session: &Session, kubeconfig: Kubeconfig) -> Self {
-        Self { session: session.clone(), kubeconfig: Arc::new(kubeconfig), pace: Pace::default() }
+        Self { session: session.clone(), kubeconfig: Arc::new(kubeconfig), pace: Pace::default(), request: REQUEST }
+    }
+
+    /// The same with another limit for one request; 60 s unless said otherwise.
+    #[must_use]
+    pub fn limited(self, request: Duration) -> Self {
+        Self { request, ..self }
     }
 
     /// The same cluster in another session: of one cell, or for cleanup.
@@ -63,7 +70,7 @@ impl Kubectl {
 
     /// A `kubectl` of these words, to be run by the caller in [`Kubectl::session`].
     pub fn command(&self, step: impl Into<String>, words: &[&str]) -> Command {
-        self.program(step, "kubectl").args(words).timeout(REQUEST)
+        self.program(step, "kubectl").args(words).timeout(self.request)
     }
 
     /// Asks a question and returns the text of the answer.

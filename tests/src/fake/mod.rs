@@ -1,11 +1,13 @@
 //! The desk-sized cloud as tests see it: seed it, break it, look at it.
 
+mod machine;
 mod seed;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+pub use machine::Machine;
 pub use seed::{CLUSTER, CONTEXT, PROJECT, ZONE, gke, kind};
 
 /// The real programs that ours need beside the fakes; `kubectl`, `gcloud` and their like are never among them.
@@ -113,6 +115,8 @@ impl Cloud {
     pub fn objects(&self, context: &str, start: &str) -> Vec<String> {
         let state = self.state();
         let objects = state["kubernetes"][context]["objects"].as_object().cloned().unwrap_or_default();
-        objects.keys().filter(|key| key.starts_with(start)).cloned().collect()
+        let mut keys: Vec<String> = objects.keys().filter(|key| key.starts_with(start)).cloned().collect();
+        keys.sort();
+        keys
     }
 }

@@ -9,6 +9,7 @@ pub mod completions;
 pub mod doctor;
 pub mod export;
 pub mod gate;
+pub mod gke;
 pub mod list;
 pub mod plan;
 pub mod report;

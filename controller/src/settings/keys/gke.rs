@@ -60,6 +60,20 @@ pub(super) const SECTION: Section = Section {
         )
         .default("1200"),
         Key::new(
+            "gke.look_timeout",
+            Positive,
+            "BENCHMARK_GKE_LOOK_TIMEOUT",
+            "Seconds for one question to gcloud or kubectl.",
+        )
+        .default("120"),
+        Key::new(
+            "gke.provision_timeout",
+            Positive,
+            "BENCHMARK_GKE_PROVISION_TIMEOUT",
+            "Seconds for making or changing the cluster or one pool.",
+        )
+        .default("2400"),
+        Key::new(
             "gke.cluster_lifecycle",
             Choice(&["retain", "destroy"]),
             "BENCHMARK_GKE_CLUSTER_LIFECYCLE",
@@ -79,6 +93,13 @@ pub(super) const SECTION: Section = Section {
             "BENCHMARK_GKE_NODE_SERVICE_ACCOUNT",
             "Service account of nodes; `<id>@<project>.iam.gserviceaccount.com` when absent.",
         ),
+        Key::new(
+            "gke.prices",
+            Text,
+            "BENCHMARK_GKE_PRICES",
+            "Prices and durations of `gke plan --estimate`: a file of `config/prices/`.",
+        )
+        .default("gke-us-central1"),
         Key::new("gke.node_service_account_id", Text, "BENCHMARK_GKE_NODE_SERVICE_ACCOUNT_ID", "Its id.")
             .default("agentgateway-benchmark-nodes"),
     ],

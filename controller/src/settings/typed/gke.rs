@@ -28,6 +28,12 @@ pub struct Gke {
     pub gpu: GpuPool,
     /// Seconds for each verified deletion.
     pub cleanup_timeout: f64,
+    /// Seconds for one question.
+    pub look_timeout: f64,
+    /// Seconds for making or changing the cluster or one pool.
+    pub provision_timeout: f64,
+    /// Name of a file of `config/prices/`.
+    pub prices: String,
     /// What happens to the cluster afterwards.
     pub cluster_lifecycle: Lifecycle,
     /// Confirmation for destroying it.
