@@ -98,17 +98,16 @@ impl Outcome {
     }
 }
 
-/// Whether an inconclusive row leaves the gate undecided. Rows over all stages do. Single stages only decide for a treatment
-/// that has no such row, and p99, which few campaigns have requests enough for, only where it is all that was asked for.
+/// Whether an inconclusive row leaves the gate undecided: not where a coarser one of the same latency decides. A single
+/// stage yields to the mean over stages, and p99, which few campaigns have requests enough for, to the means of p50 and p90:
+/// both are listed, and neither makes a gate that can see every change of the others say nothing.
 fn decides(row: &Row, rows: &[Row]) -> bool {
     let coarser = |other: &Row| {
         let same = other.treatment == row.treatment && other.metric == row.metric;
-        let quantile = if row.statistic == Statistic::P99 && row.tier == Tier::Mean {
-            other.statistic != Statistic::P99
-        } else {
-            other.statistic == row.statistic && row.tier != Tier::Mean
-        };
-        other.tier == Tier::Mean && same && quantile
+        let stage = row.tier != Tier::Mean && other.statistic == row.statistic;
+        let tail = row.statistic == Statistic::P99 && other.statistic != Statistic::P99;
+        // A mean of which no stage can be gated decides nothing.
+        other.tier == Tier::Mean && other.verdict.is_compared() && same && (stage || tail)
     };
     !rows.iter().any(coarser)
 }

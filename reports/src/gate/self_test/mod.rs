@@ -29,8 +29,16 @@ pub enum Length {
 /// What a scenario promises.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Promise {
-    /// At most this share of gates without a change fails, and the upper 95% bound is at most the second.
-    FalseAlarms(f64, f64),
+    /// Of gates without a change at most the share `rate` fails, with an upper 95% bound of at most `bound`, and at least the
+    /// share `pass` passes: a gate that never says anything raises no false alarms either.
+    FalseAlarms {
+        /// Largest share of failing gates.
+        rate: f64,
+        /// Largest upper bound of that share.
+        bound: f64,
+        /// Smallest share of passing gates.
+        pass: f64,
+    },
     /// At least this share of gates with a change fails.
     Detection(f64),
     /// At most this share passes: the rest reads inconclusive or regression.
@@ -70,8 +78,10 @@ impl Result {
     pub fn holds(&self) -> bool {
         let share = |count: u64| count as f64 / self.gates.max(1) as f64;
         match self.promise {
-            Promise::FalseAlarms(rate, bound) => {
-                share(self.failed()) <= rate && upper_bound(self.failed(), self.gates) <= bound
+            Promise::FalseAlarms { rate, bound, pass } => {
+                share(self.failed()) <= rate
+                    && upper_bound(self.failed(), self.gates) <= bound
+                    && share(self.pass) >= pass
             }
             Promise::Detection(rate) => share(self.failed()) >= rate,
             Promise::NotPass(rate) => share(self.pass) <= rate,
@@ -86,8 +96,9 @@ impl fmt::Display for Result {
         let (low, high) =
             (100.0 * lower_bound(self.failed(), self.gates), 100.0 * upper_bound(self.failed(), self.gates));
         let (what, promise) = match self.promise {
-            Promise::FalseAlarms(rate, bound) => {
-                ("false alarms", format!("<= {:.1}%, bound <= {:.1}%", 100.0 * rate, 100.0 * bound))
+            Promise::FalseAlarms { rate, bound, pass } => {
+                let passes = if pass > 0.0 { format!(", pass >= {:.0}%", 100.0 * pass) } else { String::new() };
+                ("false alarms", format!("<= {:.1}%, bound <= {:.1}%{passes}", 100.0 * rate, 100.0 * bound))
             }
             Promise::Detection(rate) => ("caught", format!(">= {:.0}%", 100.0 * rate)),
             Promise::NotPass(rate) => ("caught", format!("pass <= {:.0}%", 100.0 * rate)),
@@ -205,7 +216,7 @@ mod tests {
     fn a_gate_that_always_fails_keeps_no_promise_of_few_false_alarms() {
         let result = Result {
             name: "broken".into(),
-            promise: Promise::FalseAlarms(0.01, 0.015),
+            promise: Promise::FalseAlarms { rate: 0.01, bound: 0.015, pass: 0.0 },
             gates: 2000,
             regression: 2000,
             inconclusive: 0,
@@ -217,10 +228,24 @@ mod tests {
     }
 
     #[test]
+    fn a_gate_that_never_says_anything_keeps_no_promise_to_pass() {
+        let result = Result {
+            name: "mute".into(),
+            promise: Promise::FalseAlarms { rate: 0.01, bound: 0.015, pass: 0.9 },
+            gates: 2000,
+            regression: 0,
+            inconclusive: 2000,
+            pass: 0,
+            invalid: 0,
+        };
+        assert!(!result.holds());
+    }
+
+    #[test]
     fn few_alarms_among_few_gates_prove_nothing() {
         let result = Result {
             name: "thin".into(),
-            promise: Promise::FalseAlarms(0.01, 0.015),
+            promise: Promise::FalseAlarms { rate: 0.01, bound: 0.015, pass: 0.0 },
             gates: 100,
             regression: 0,
             inconclusive: 0,
