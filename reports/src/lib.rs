@@ -13,6 +13,7 @@ pub mod gate;
 pub mod manifest;
 pub mod model;
 pub mod native;
+pub mod overhead;
 pub mod publish;
 pub mod render;
 pub mod statistics;

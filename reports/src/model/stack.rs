@@ -64,6 +64,9 @@ impl Stack {
     /// The name that simulated components carry as their `tool`.
     pub const SIMULATED_TOOL: &str = "testbed";
 
+    /// The names that real proxies carry as their `tool` where the servers behind them are simulated.
+    pub const PROXIES: [&str; 2] = ["agentgateway", "envoy"];
+
     /// Whether any component is simulated; documents must then say so in their first lines.
     pub fn is_simulated(&self) -> bool {
         self.components.iter().any(|component| component.tool == Self::SIMULATED_TOOL)

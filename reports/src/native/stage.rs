@@ -20,6 +20,8 @@ pub struct StageFile {
 
 #[derive(Deserialize)]
 struct Summary {
+    /// Who measured; only other clients than inference-perf say so.
+    tool: Option<String>,
     benchmark_time_seconds: Option<f64>,
     load_summary: LoadSummary,
     successes: Successes,
@@ -176,7 +178,7 @@ impl Summary {
                 request: checked("successes.latency.request_latency", latency.request_latency.as_ref())?,
             },
             throughput: self.throughput()?,
-            harness: Harness { tool: "inference-perf".into(), version: None },
+            harness: Harness { tool: self.tool.clone().unwrap_or_else(|| "inference-perf".into()), version: None },
             workload: Default::default(),
             sampled: None,
         };

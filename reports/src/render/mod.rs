@@ -16,7 +16,7 @@ pub mod values;
 mod write;
 
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 
 pub use content::{Content, USUAL_BASELINE, usual_pairs};
 pub use write::{Error, Format, Plan, Staged, Written, stage, write};

@@ -5,7 +5,7 @@ use serde_yaml::{Mapping, Value};
 
 use crate::campaign::Campaign;
 use crate::compare::{Comparison, Series};
-use crate::model::{Metric, Quantity, Statistic};
+use crate::model::{Metric, Quantity, Stack, Statistic};
 use crate::render::text::plain;
 use crate::render::values::{Detail, value, with_change};
 
@@ -178,6 +178,18 @@ pub(super) fn provenance(campaign: &Campaign) -> Vec<Fact> {
     let mut facts = flattened(provenance);
     facts.retain(|fact| fact.key != super::evidence::PUBLISHED);
     facts
+}
+
+/// Proxies that are real although what stands behind them may not be: program and version, each once.
+pub(super) fn proxies(treatments: &[&Series]) -> Vec<String> {
+    let mut proxies = Vec::new();
+    for component in treatments.iter().flat_map(|series| &series.stack.components) {
+        let program = format!("{} {}", component.tool, component.tool_version);
+        if Stack::PROXIES.contains(&component.tool.as_str()) && !proxies.contains(&program) {
+            proxies.push(program);
+        }
+    }
+    proxies
 }
 
 /// A nested mapping as lines `storage.model.class`; lists joined by commas.

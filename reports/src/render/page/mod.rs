@@ -55,6 +55,8 @@ pub struct Page {
     pub campaign_id: String,
     /// Whether the testbed measured; said in the first lines.
     pub simulated: bool,
+    /// Real proxies with their versions, in the order of the treatments.
+    pub proxies: Vec<String>,
     /// One line: model, hardware, load generator, repetitions.
     pub subject: String,
     /// The treatments' names, baseline first.
@@ -165,6 +167,7 @@ impl<'a> Report<'a> {
             title,
             campaign_id: self.campaign.manifest.campaign_id.clone(),
             simulated: treatments.iter().any(|treatment| treatment.stack.is_simulated()),
+            proxies: facts::proxies(&treatments),
             subject: facts::subject(self.campaign, &treatments),
             treatments: treatments.iter().map(|treatment| treatment.display_name.clone()).collect(),
             summaries: summary::summaries(&treatments, comparisons),
