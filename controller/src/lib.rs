@@ -14,6 +14,7 @@ pub mod failure;
 pub mod gke;
 pub mod harness;
 pub mod lifecycle;
+pub mod on_demand;
 pub mod process;
 pub mod provider;
 pub mod render;

@@ -7,4 +7,4 @@ mod world;
 
 pub use confined::Confined;
 pub use harness::{Script, stage_file};
-pub use world::{Outcome, STAGES, World, outcome, running, wait_until};
+pub use world::{Outcome, STAGES, World, outcome, processes, program, running, wait_until};

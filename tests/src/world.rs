@@ -52,6 +52,11 @@ impl World {
         self.results().join(id).join(path)
     }
 
+    /// The machine's home folder, for a test's own files.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
     fn cache(&self) -> PathBuf {
         self.home.path().join("cache")
     }
@@ -68,6 +73,8 @@ impl World {
             .env("HOME", self.home.path())
             .env("XDG_CACHE_HOME", self.cache())
             .env("BENCHMARK_RESULTS_DIR", self.results())
+            // Whatever proxies the machine has: a test that wants one says so.
+            .env("BENCHMARK_ROUTER", "embedded")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -116,13 +123,20 @@ impl Outcome {
 
 /// The command lines of running processes that mention `needle`, zombies left out.
 pub fn running(needle: &Path) -> Vec<String> {
+    processes(needle).into_iter().map(|(_, line)| line).collect()
+}
+
+/// Running processes whose command line mentions `needle`, zombies left out: id and command line.
+pub fn processes(needle: &Path) -> Vec<(i32, String)> {
     let needle = needle.to_string_lossy().into_owned();
     let Ok(entries) = fs_err::read_dir("/proc") else { return Vec::new() };
     let lines = entries.filter_map(|entry| {
-        let line = std::fs::read(entry.ok()?.path().join("cmdline")).ok()?;
-        Some(String::from_utf8_lossy(&line).replace('\0', " "))
+        let folder = entry.ok()?.path();
+        let pid = folder.file_name()?.to_str()?.parse().ok()?;
+        let line = std::fs::read(folder.join("cmdline")).ok()?;
+        Some((pid, String::from_utf8_lossy(&line).replace('\0', " ")))
     });
-    lines.filter(|line| line.contains(&needle)).collect()
+    lines.filter(|(_, line)| line.contains(&needle)).collect()
 }
 
 /// Waits until `condition` holds, and says what it last saw when it never does.
@@ -141,24 +155,30 @@ pub fn wait_until<T: std::fmt::Debug>(what: &str, mut look: impl FnMut() -> T, c
     }
 }
 
-/// The program under test. It belongs to another package, so it is built here: at no cost when it is up to date.
+/// The program under test.
 ///
 /// # Panics
 /// When it cannot be built.
 pub fn xtask() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let arguments = ["build", "--quiet", "--package", "xtask", "--message-format", "json"];
-        let output = Command::new(cargo).args(arguments).current_dir(workspace()).output().expect("cargo runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let messages = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut programs = messages.lines().filter_map(|line| {
-            let message: serde_json::Value = serde_json::from_str(line).ok()?;
-            Some(PathBuf::from(message["executable"].as_str()?))
-        });
-        programs.next().expect("cargo names the program it built")
-    })
+    PROGRAM.get_or_init(|| program("xtask"))
+}
+
+/// The program of a package other than this one, built here: at no cost when it is up to date.
+///
+/// # Panics
+/// When it cannot be built.
+pub fn program(package: &str) -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["build", "--quiet", "--package", package, "--message-format", "json"];
+    let output = Command::new(cargo).args(arguments).current_dir(workspace()).output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let messages = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut programs = messages.lines().filter_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        Some(PathBuf::from(message["executable"].as_str()?))
+    });
+    programs.next().expect("cargo names the program it built")
 }
 
 /// The workspace under test.

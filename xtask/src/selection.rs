@@ -37,6 +37,21 @@ pub struct Selection {
     /// Python interpreter for the harness's private environment
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
+    /// What stands in front of local servers: embedded, real, or auto (real proxies where all are found) [default: auto]
+    #[arg(long, value_name = "WHICH")]
+    pub router: Option<String>,
+    /// The agentgateway program for `--router real`; searched on PATH when absent
+    #[arg(long, value_name = "PATH")]
+    pub agentgateway: Option<PathBuf>,
+    /// The Envoy program for `--router real`; searched on PATH when absent
+    #[arg(long, value_name = "PATH")]
+    pub envoy: Option<PathBuf>,
+    /// An OpenAI-compatible server that runs already, to measure in front of; may be repeated
+    #[arg(long = "backend", value_name = "URL")]
+    pub backends: Vec<String>,
+    /// Folder of the tokenizer of the backends' model, or `words`
+    #[arg(long, value_name = "DIR")]
+    pub tokenizer: Option<PathBuf>,
     /// A checkout of llm-d-benchmark to use as it is
     #[arg(long, value_name = "DIR")]
     pub llm_d_benchmark_dir: Option<PathBuf>,
@@ -88,6 +103,7 @@ impl Selection {
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
         let switch = |key, flag, on: bool| on.then_some(Given { key, flag, values: None });
         let treatments = (!self.treatments.is_empty()).then(|| self.treatments.clone());
+        let backends = (!self.backends.is_empty()).then(|| self.backends.clone());
         let given = [
             text("campaign", "--campaign", self.campaign.clone()),
             treatments.map(|values| Given { key: "treatments", flag: "--treatment", values: Some(values) }),
@@ -97,6 +113,11 @@ impl Selection {
             switch("resume", "--resume", self.resume),
             switch("keep", "--keep", self.keep),
             text("harness.python", "--python", path(&self.python)),
+            text("proxy.router", "--router", self.router.clone()),
+            text("proxy.agentgateway", "--agentgateway", path(&self.agentgateway)),
+            text("proxy.envoy", "--envoy", path(&self.envoy)),
+            backends.map(|values| Given { key: "backend.urls", flag: "--backend", values: Some(values) }),
+            text("backend.tokenizer", "--tokenizer", path(&self.tokenizer)),
             text("upstream.dir", "--llm-d-benchmark-dir", path(&self.llm_d_benchmark_dir)),
         ];
         given.into_iter().flatten().collect()

@@ -48,6 +48,7 @@ impl Plan {
     /// # Errors
     /// Usage failures: whatever can be known to be wrong before anything is started.
     pub fn new(root: &Path, resolved: Resolved, now: Timestamp) -> Result<Self> {
+        let resolved = provider::complete(resolved)?;
         let settings = &resolved.settings;
         let results = results(root, &resolved)?;
         let id = match &settings.campaign {

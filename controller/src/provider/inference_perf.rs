@@ -12,7 +12,7 @@ use crate::harness::python::{self, Environment};
 use crate::harness::{self, Limits, Options, Outcome, PlannedStage, Target, Workload};
 use crate::lifecycle::{self, Event, Observer};
 use crate::process::Session;
-use crate::settings::Settings;
+use crate::settings::{Settings, Tokenizer};
 
 /// The folder of a cell's tokenizer in [`SCRATCH`].
 const TOKENIZER: &str = "tokenizer";
@@ -78,9 +78,15 @@ impl Harness for InferencePerf<'_> {
 
     fn run(&mut self, load: Load<'_>) -> Result<Mapping> {
         let environment = self.environment.as_ref().ok_or_else(|| Failure::internal("the harness is not prepared"))?;
-        let tokenizer = load.work.join(SCRATCH).join(TOKENIZER);
-        fs_err::create_dir_all(&tokenizer)?;
-        testbed::tokenizer::write(&tokenizer)?;
+        let tokenizer = match self.settings.backend.tokenizer() {
+            Some(Tokenizer::Folder(folder)) => std::path::absolute(folder)?,
+            Some(Tokenizer::Words) | None => {
+                let tokenizer = load.work.join(SCRATCH).join(TOKENIZER);
+                fs_err::create_dir_all(&tokenizer)?;
+                testbed::tokenizer::write(&tokenizer)?;
+                tokenizer
+            }
+        };
         let workload = workload(&self.root, self.settings, load.endpoint, &tokenizer.to_string_lossy())?;
         let options = Options {
             no_progress: Duration::from_secs_f64(self.settings.harness.no_progress_timeout),

@@ -1,7 +1,10 @@
 //! Where treatments run: local, kind, kube, gke.
 
+mod backend;
+mod http;
 mod inference_perf;
 mod local;
+mod open_loop;
 
 use std::path::Path;
 
@@ -15,6 +18,10 @@ use crate::settings::{Place, Resolved};
 
 pub use inference_perf::InferencePerf;
 pub use local::Local;
+pub use open_loop::OpenLoop;
+
+/// The setting's word for the open-loop client.
+pub const OPEN_LOOP: &str = "open-loop";
 
 /// One cell on its way through a provider.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +53,12 @@ pub struct Load<'a> {
     pub work: &'a Path,
     /// Who is told about progress.
     pub observer: &'a dyn Observer,
+    /// Processes whose CPU time and memory belong to the measurement: name and id.
+    pub processes: &'a [(String, u32)],
+    /// The cores that the load may use, as `taskset -c` reads them; all when absent.
+    pub cores: Option<&'a str>,
+    /// Whether the servers answer with an error when a request asks for it.
+    pub upstream_errors: bool,
 }
 
 /// The program that sends load and measures, for providers that run it on this machine.
@@ -75,6 +88,17 @@ pub fn identity(root: &Path, resolved: &Resolved) -> Result<Identity> {
             Err(Failure::usage(format!("provider {name} cannot run campaigns in this version"))
                 .hint("use --provider local"))
         }
+    }
+}
+
+/// Fills in what only the place can tell, such as the model of servers that run already.
+///
+/// # Errors
+/// Usage failures: what was asked for is not there.
+pub fn complete(resolved: Resolved) -> Result<Resolved> {
+    match resolved.provider.place {
+        Place::Local => local::complete(resolved),
+        Place::Kind | Place::Kube | Place::Gke => Ok(resolved),
     }
 }
 

@@ -76,8 +76,12 @@ pub struct LocalTreatment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LocalRouter {
+    /// Nothing: clients talk to the first server.
+    Direct,
     /// An endpoint chosen at random per connection, as a Kubernetes Service does.
     Service,
+    /// The proxy alone, in front of the first server, without a picker.
+    Proxy,
     /// Proxy and picker together.
     Sidecar,
     /// The proxy as its own hop, the picker over the network path.

@@ -1,12 +1,13 @@
 //! `testbed`: the embedded model servers and routers, as a process of their own. Hidden: `benchmark` starts it.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command as Program, Stdio};
 use std::time::Duration;
 
 use controller::failure::Failure;
 use testbed::bench::{self, Load};
+use testbed::client::{self, Plan};
 use testbed::config::Config;
 use testbed::serve::Ready;
 
@@ -28,6 +29,15 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
     },
+    /// Send open-loop load as a plan says and leave the results; JSON lines on stdout say how far it is
+    Load {
+        /// The plan: endpoint, stages, limits
+        #[arg(long, value_name = "FILE")]
+        plan: PathBuf,
+        /// Where the results go
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
+    },
     /// Measure what the testbed itself costs: CPU time a streamed chunk, lateness of steps
     Bench {
         /// The configuration: hardware model, number of servers, router
@@ -46,6 +56,7 @@ enum Command {
 pub fn run(args: Args, _context: &Context) -> anyhow::Result<Exit> {
     match args.command {
         Command::Serve { config } => serve(&config),
+        Command::Load { plan, output } => load(&plan, &output),
         Command::Bench { config, streams, seconds } => {
             let duration = Duration::from_secs(seconds);
             measure(&config, Load { streams, duration, prompt_tokens: 192, output_tokens: 60 })
@@ -60,6 +71,29 @@ fn serve(path: &Path) -> anyhow::Result<Exit> {
         testbed::serve::Error::Listen { .. } => usage(error),
         testbed::serve::Error::Io(_) => Failure::internal(error),
     })?;
+    Ok(Exit::Success)
+}
+
+/// Lines of progress a stage.
+const LINES: u64 = 20;
+
+fn load(plan: &Path, output: &Path) -> anyhow::Result<Exit> {
+    let text = fs_err::read_to_string(plan).map_err(usage)?;
+    let plan: Plan = serde_json::from_str(&text).map_err(usage)?;
+    let steps: Vec<u64> = plan.stages.iter().map(|stage| (stage.requests() / LINES).max(1)).collect();
+    let told = move |stage: usize, done: u64| {
+        if done.is_multiple_of(steps[stage]) {
+            // Whoever no longer reads it does not need it.
+            writeln!(std::io::stdout(), "{{\"stage\":{stage},\"done\":{done}}}").unwrap_or_default();
+        }
+    };
+    let report = client::run(&plan, told).map_err(|error| match error {
+        client::Error::Plan(error) => usage(error),
+        client::Error::Unfit(error) => Failure::measurement(error)
+            .hint("a proxy that changes answers, buffers streams or hides errors cannot be measured by latency alone"),
+        client::Error::Io(error) => Failure::internal(error),
+    })?;
+    fs_err::write(output, serde_json::to_vec_pretty(&report)?)?;
     Ok(Exit::Success)
 }
 

@@ -11,7 +11,7 @@ use fs_err::File;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::http;
+use super::super::http;
 
 /// The folder in a repetition's evidence that holds samples.
 pub(super) const FOLDER: &str = "runtime-metrics";

@@ -1,35 +1,42 @@
-//! The local provider: simulated model servers and routers on loopback, and the real harness.
+//! The local provider: model servers and routers on loopback, simulated and embedded or the user's own, and the real
+//! harness.
 
-mod http;
+mod binary;
+mod configs;
+mod facts;
+mod ground;
+mod identity;
 mod metrics;
+mod picker;
 mod picks;
+mod pinning;
+mod proxy;
 mod servers;
+mod stack;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use reports::benchmark_report::{self, Part};
-use reports::model::{Accelerator, Component, Parallelism, Stack};
+use reports::benchmark_report;
 use serde_yaml::{Mapping, Value};
 
+use self::facts::warm_up_stages;
+use self::ground::Ground;
 use self::metrics::Sampler;
-use self::servers::Servers;
-use super::inference_perf::unplaced;
-use super::{Facts, Harness, Load, Provider, Run};
+use self::pinning::Pinning;
+pub(super) use self::pinning::command as on_cores;
+pub(super) use self::servers::this_program;
+use self::stack::{Real, Stack};
+use super::{Facts, Harness, Load, OPEN_LOOP, Provider, Run};
+use crate::campaign::CampaignId;
 use crate::campaign::identity::sha256;
-use crate::campaign::{CampaignId, Identity};
 use crate::evidence::{self, SCRATCH};
 use crate::failure::{Failure, Result};
-use crate::lifecycle::Observer;
+use crate::lifecycle::{Event, Observer};
 use crate::process::Session;
-use crate::settings::{Resolved, Settings, Treatment};
+use crate::settings::{LocalRouter, Resolved, Treatment};
 
-/// What the simulated servers run on, in the words of the earlier workflow.
-const ACCELERATOR: &str = "sim";
-
-/// The name under which documents list everything that is simulated.
-const TOOL: &str = Stack::SIMULATED_TOOL;
+pub(super) use self::identity::{complete, identity};
 
 /// Runs treatments on this machine.
 pub struct Local<'a> {
@@ -38,12 +45,17 @@ pub struct Local<'a> {
     resolved: &'a Resolved,
     session: &'a Session,
     harness: Box<dyn Harness + 'a>,
+    ground: Ground,
+    picker: Option<PathBuf>,
+    pinning: Pinning,
     up: Option<Up>,
 }
 
 /// A treatment that is up.
 struct Up {
-    servers: Servers,
+    stack: Stack,
+    /// Servers of the user's whose caches could not be emptied.
+    warm: Vec<String>,
     configuration: String,
     sampler: Option<Sampler>,
     load: Mapping,
@@ -58,7 +70,17 @@ impl<'a> Local<'a> {
         session: &'a Session,
         harness: Box<dyn Harness + 'a>,
     ) -> Self {
-        Self { root: root.into(), campaign, resolved, session, harness, up: None }
+        Self {
+            root: root.into(),
+            campaign,
+            resolved,
+            session,
+            harness,
+            ground: Ground::default(),
+            picker: None,
+            pinning: Pinning::default(),
+            up: None,
+        }
     }
 
     fn treatment(&self, run: Run<'_>) -> Result<&'a Treatment> {
@@ -66,47 +88,37 @@ impl<'a> Local<'a> {
         found.ok_or_else(|| Failure::internal(format!("treatment {} is not planned", run.cell.treatment)))
     }
 
+    fn plan<'p>(&'p self, run: Run<'p>, treatment: &Treatment) -> Result<stack::Plan<'p>> {
+        let settings = &self.resolved.settings;
+        let config = servers::configure(&self.root, settings, treatment, &self.ground.addresses())?;
+        let real = self.ground.proxies.of(treatment).map(|found| {
+            let picks = treatment.local.is_some_and(|local| asks_picker(local.router));
+            let picker = self.picker.as_deref().filter(|_| picks).map(|program| {
+                let file = picker::Config {
+                    servers: Vec::new(),
+                    model: settings.cluster.model.clone(),
+                    policy: servers::policy(&self.root, settings),
+                    hardware: self.ground.backends.is_empty().then(|| config.hardware.clone()),
+                    seed: settings.testbed.seed,
+                    delay_seconds: servers::delay_seconds(settings, treatment),
+                };
+                (program, file)
+            });
+            Real { found, picker, port: settings.proxy.port, mode: treatment.mode }
+        });
+        Ok(stack::Plan {
+            config,
+            backends: &self.ground.backends,
+            real,
+            pinning: &self.pinning,
+            scratch: run.work.join(SCRATCH),
+            evidence: run.work,
+        })
+    }
+
     fn up(&mut self) -> Result<&mut Up> {
         self.up.as_mut().ok_or_else(|| Failure::internal("no treatment is up"))
     }
-}
-
-/// Checks that every treatment can be configured, before any of them is started.
-///
-/// # Errors
-/// Usage failures, as `testbed serve` would give them.
-pub(super) fn identity(root: &std::path::Path, resolved: &Resolved) -> Result<Identity> {
-    let settings = &resolved.settings;
-    let workload = unplaced(root, settings)?.to_yaml()?;
-    for treatment in &resolved.treatments {
-        let config = servers::configure(root, settings, treatment)?;
-        let hardware = testbed::config::Hardware::read(&config.hardware).map_err(Failure::usage)?;
-        if let Some(policy) = &config.router.policy {
-            testbed::config::Policy::read(policy, &hardware.plugin_defaults).map_err(Failure::usage)?;
-        }
-    }
-    let hardware = root.join("config/hardware").join(format!("{}.yaml", settings.testbed.hardware));
-    let policy = root.join("config/routing").join(format!("{}.yaml", settings.routing.policy));
-    let identity = Identity::new()
-        .with("scenario", &settings.scenario)?
-        .with("cluster_provider", &resolved.provider.name)?
-        .with("simulated", true)?
-        .with("accelerator_type", ACCELERATOR)?
-        .with("accelerator_model", &settings.testbed.hardware)?
-        .with("backend_type", TOOL)?
-        .with("testbed_version", env!("CARGO_PKG_VERSION"))?
-        .with("model", &settings.cluster.model)?
-        .with("replicas", settings.testbed.servers)?
-        .with("routing_policy", &settings.routing.policy)?
-        .with("harness", &settings.harness.name)?
-        .with("harness_version", &settings.pins.inference_perf)?
-        .with("workload", &settings.workload.template)?
-        .with("workload_variant", settings.workload.variant)?
-        .with("warm_up_stages", warm_up_stages(settings))?
-        .with_hash("workload", workload)
-        .with_hash("hardware", fs_err::read(hardware).map_err(Failure::usage)?);
-    // A policy only says something about campaigns in which a picker reads it.
-    if policy.is_file() { Ok(identity.with_hash("routing_policy", fs_err::read(policy)?)) } else { Ok(identity) }
 }
 
 impl Provider for Local<'_> {
@@ -115,37 +127,90 @@ impl Provider for Local<'_> {
     }
 
     fn prepare(&mut self, observer: &dyn Observer) -> Result<Mapping> {
-        self.harness.prepare(self.session, observer)
+        self.ground = Ground::survey(self.resolved, self.session)?;
+        for what in self.ground.remarks() {
+            observer.notify(Event::Preparing { what });
+        }
+        let asked = |treatment: &Treatment| treatment.local.is_some_and(|local| asks_picker(local.router));
+        let real = |treatment: &&Treatment| self.ground.proxies.of(treatment).is_some() && asked(treatment);
+        if self.resolved.treatments.iter().any(|treatment| real(&treatment)) {
+            let told = || {
+                let what = "building the endpoint picker for real proxies, once: this takes a few minutes".to_owned();
+                observer.notify(Event::Preparing { what });
+            };
+            self.picker = Some(picker::program(&self.root, &self.resolved.settings, self.session, told)?);
+        }
+        let mut provenance = self.harness.prepare(self.session, observer)?;
+        if self.resolved.settings.harness.name == OPEN_LOOP {
+            // Fractions of a millisecond are lost where components take each other's time.
+            self.pinning = Pinning::of_this_machine();
+            observer.notify(Event::Preparing { what: self.pinning.said.clone() });
+            provenance.insert("cpu_pinning".into(), self.pinning.said.as_str().into());
+        }
+        for found in self.ground.proxies.all() {
+            let version = Value::from(found.version.as_str());
+            provenance.insert(format!("{}_version", found.product.name()).into(), version);
+            provenance.insert(found.product.name().into(), found.path.display().to_string().into());
+        }
+        Ok(provenance)
     }
 
-    fn standup(&mut self, run: Run<'_>, _observer: &dyn Observer) -> Result<()> {
-        let config = servers::configure(&self.root, &self.resolved.settings, self.treatment(run)?)?;
-        let configuration = reports::yaml::to_string(&servers::effective(&config)?).map_err(Failure::internal)?;
+    fn standup(&mut self, run: Run<'_>, observer: &dyn Observer) -> Result<()> {
+        let treatment = self.treatment(run)?;
+        let plan = self.plan(run, treatment)?;
+        let mut document = servers::effective(&plan.config)?;
+        if let Some(real) = &plan.real {
+            document.insert("proxy".into(), real.found.product.name().into());
+            document.insert("proxy_version".into(), real.found.version.as_str().into());
+            if real.picker.is_some() {
+                let policy = servers::read_document(&servers::policy(&self.root, &self.resolved.settings))?;
+                document.insert("picker".into(), policy);
+            }
+        }
+        let configuration = reports::yaml::to_string(&document).map_err(Failure::internal)?;
         fs_err::write(run.work.join("testbed.yaml"), &configuration)?;
         let session = self.session.logging_to(run.work.join("logs"));
-        let servers = Servers::start(&config, &run.work.join(SCRATCH), &session)?;
-        self.up = Some(Up { servers, configuration, sampler: None, load: Mapping::new() });
+        let stack = Stack::start(plan, &session)?;
+        self.up = Some(Up { stack, warm: Vec::new(), configuration, sampler: None, load: Mapping::new() });
+        let up = self.up()?;
+        up.warm = up.stack.cool()?;
+        for url in &up.warm {
+            let text = format!("{url} offers no way to empty its prefix cache");
+            let remedy = "what earlier treatments left in it helps later ones: use --set order=rotated and repetitions";
+            observer.notify(Event::Warning { text, remedy: remedy.to_owned() });
+        }
         Ok(())
     }
 
     fn smoketest(&mut self, _run: Run<'_>) -> Result<()> {
-        let model = self.resolved.settings.cluster.model.clone();
-        self.up()?.servers.smoketest(&model)
+        let settings = &self.resolved.settings;
+        self.up()?.stack.smoketest(&settings.cluster.model, settings.workload.api)
     }
 
     fn load(&mut self, run: Run<'_>, observer: &dyn Observer) -> Result<()> {
         let metrics = &self.resolved.settings.metrics;
+        let constant = self.resolved.settings.testbed.first_token_ms.is_some();
+        let upstream_errors = constant && self.ground.backends.is_empty();
         let up = self.up.as_mut().ok_or_else(|| Failure::internal("no treatment is up"))?;
         if metrics.runtime {
             let interval = Duration::from_secs_f64(metrics.interval);
-            up.sampler = Some(Sampler::start(up.servers.sources(), interval, run.work)?);
+            up.sampler = Some(Sampler::start(up.stack.sources(), interval, run.work)?);
         }
-        let endpoint = up.servers.endpoint()?.to_owned();
+        let endpoint = up.stack.endpoint().to_owned();
         let session = self.session.logging_to(run.work.join("logs"));
-        let load = Load { session: &session, endpoint: &endpoint, work: run.work, observer };
+        let processes = up.stack.processes();
+        let load = Load {
+            session: &session,
+            endpoint: &endpoint,
+            work: run.work,
+            observer,
+            processes: &processes,
+            cores: self.pinning.client.as_deref(),
+            upstream_errors,
+        };
         let outcome = self.harness.run(load);
         // Servers that died explain a failed load better than the load does.
-        up.servers.check()?;
+        up.stack.check()?;
         up.load = outcome?;
         Ok(())
     }
@@ -153,22 +218,17 @@ impl Provider for Local<'_> {
     fn collect(&mut self, run: Run<'_>) -> Result<Facts> {
         let treatment = self.treatment(run)?;
         let settings = &self.resolved.settings;
+        let ground = self.ground.clone();
         let up = self.up()?;
         let pages = up.sampler.take().map(Sampler::finish).transpose()?;
         let config_sha256 = sha256(&up.configuration);
-        let gateway: Mapping = [
-            ("implementation", treatment.implementation.as_str()),
-            ("mode", treatment.mode.as_str()),
-            ("image", TOOL),
-            ("version", env!("CARGO_PKG_VERSION")),
-        ]
-        .into_iter()
-        .map(|(key, value)| (key.into(), value.into()))
-        .collect();
         let mut repetition = Mapping::new();
         repetition.insert("config_sha256".into(), config_sha256.into());
-        repetition.insert("simulated".into(), true.into());
-        repetition.insert("gateway".into(), gateway.into());
+        repetition.insert("simulated".into(), ground.backends.is_empty().into());
+        repetition.insert("gateway".into(), facts::gateway(treatment, &ground).into());
+        if !ground.backends.is_empty() {
+            repetition.insert("prefix_caches_emptied".into(), up.warm.is_empty().into());
+        }
         repetition.extend(std::mem::take(&mut up.load));
         let servers = pages.iter().filter_map(|pages| pages.get("router")).flat_map(|page| picks::per_server(page));
         repetition.insert("servers".into(), Value::Sequence(servers.collect()));
@@ -177,68 +237,20 @@ impl Provider for Local<'_> {
             campaign_id: self.campaign.to_string(),
             treatment: run.cell.treatment.clone(),
             repetition: run.cell.repetition,
-            harness_version: settings.pins.inference_perf.clone(),
-            stack: stack(treatment, settings, &configuration),
+            harness_version: identity::harness_version(settings),
+            stack: facts::stack(treatment, settings, &ground, &configuration),
             warm_up_stages: warm_up_stages(settings),
         };
         evidence::convert(run.work, &context)?;
-        Ok(Facts { treatment: details(treatment), repetition })
+        Ok(Facts { treatment: facts::details(treatment), repetition })
     }
 
     fn teardown(&mut self, _run: Run<'_>) -> Result<()> {
-        self.up.take().map_or(Ok(()), |up| up.servers.stop())
+        self.up.take().map_or(Ok(()), |up| up.stack.stop())
     }
 }
 
-/// What the manifest says about a treatment.
-fn details(treatment: &Treatment) -> Mapping {
-    let path: Vec<Value> = treatment.request_path.iter().map(|part| part.as_str().into()).collect();
-    [
-        ("display_name", Value::from(treatment.display_name.as_str())),
-        ("summary", Value::from(treatment.summary.as_str())),
-        ("request_path", Value::Sequence(path)),
-    ]
-    .into_iter()
-    .map(|(key, value)| (key.into(), value))
-    .collect()
-}
-
-/// The stages declared as warm-up, by number from 0.
-fn warm_up_stages(settings: &Settings) -> BTreeSet<u32> {
-    (0..).zip(&settings.workload.stages).filter(|(_, stage)| stage.warm_up).map(|(number, _)| number).collect()
-}
-
-/// What stood between the client and the simulated accelerators.
-fn stack(treatment: &Treatment, settings: &Settings, configuration: &Value) -> Vec<Part> {
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let engine = Component {
-        label: "model-servers".into(),
-        kind: "inference_engine".into(),
-        tool: TOOL.into(),
-        tool_version: version.clone(),
-        cfg_id: None,
-        role: Some("replica".into()),
-        replicas: Some(settings.testbed.servers.into()),
-        model: Some(settings.cluster.model.clone()),
-        accelerator: Some(Accelerator {
-            model: format!("simulated {}", settings.testbed.hardware),
-            count: Some(settings.testbed.servers.into()),
-            parallelism: Parallelism { tp: Some(1), ..Parallelism::default() },
-        }),
-    };
-    let router = Component {
-        label: treatment.name.clone(),
-        kind: "generic".into(),
-        tool: TOOL.into(),
-        tool_version: version,
-        ..Component::default()
-    };
-    vec![
-        Part { component: engine, description: None, config: configuration.get("hardware").cloned() },
-        Part {
-            component: router,
-            description: Some(treatment.summary.clone()),
-            config: configuration.get("router").cloned(),
-        },
-    ]
+/// Whether the proxy asks an endpoint picker.
+fn asks_picker(router: LocalRouter) -> bool {
+    matches!(router, LocalRouter::Sidecar | LocalRouter::Gateway)
 }

@@ -98,5 +98,64 @@ pub(super) const TESTBED: Section = Section {
             "BENCHMARK_TESTBED_DELAY_MS",
             "Delay in milliseconds added to each request by `canary-delay` instead of the treatment file's own.",
         ),
+        Key::new(
+            "testbed.first_token_ms",
+            Number,
+            "BENCHMARK_TESTBED_FIRST_TOKEN_MS",
+            "Milliseconds to each first token, of servers that answer at constant times; simulated hardware when absent.",
+        ),
+        Key::new(
+            "testbed.token_ms",
+            Number,
+            "BENCHMARK_TESTBED_TOKEN_MS",
+            "Milliseconds between tokens of servers that answer at constant times.",
+        )
+        .default("0"),
+    ],
+};
+
+pub(super) const PROXIES: Section = Section {
+    title: "Real proxies and servers on this machine",
+    about: "What the `local` provider runs in place of its embedded router and its simulated servers.",
+    places: &[Place::Local],
+    keys: &[
+        Key::new(
+            "proxy.router",
+            Choice(&["embedded", "real", "auto"]),
+            "BENCHMARK_ROUTER",
+            "What stands in front of the servers: the embedded router, the real proxy of each treatment, or the real ones if all of them are found.",
+        )
+        .default("auto"),
+        Key::new(
+            "proxy.agentgateway",
+            Path,
+            "BENCHMARK_AGENTGATEWAY",
+            "The agentgateway program; searched on PATH when absent.",
+        ),
+        Key::new("proxy.envoy", Path, "BENCHMARK_ENVOY", "The Envoy program; searched on PATH when absent."),
+        Key::new(
+            "proxy.picker",
+            Path,
+            "BENCHMARK_PICKER",
+            "The `testbed-picker` program that real proxies ask; built from this workspace when absent.",
+        ),
+        Key::new(
+            "proxy.port",
+            Whole(1),
+            "BENCHMARK_PROXY_PORT",
+            "Port that a real proxy listens on, on all interfaces; a free one when absent.",
+        ),
+        Key::new(
+            "backend.urls",
+            Words,
+            "BENCHMARK_BACKENDS",
+            "OpenAI-compatible servers that run already (`http://host:port`), to measure in front of; the testbed's simulated ones when absent.",
+        ),
+        Key::new(
+            "backend.tokenizer",
+            Path,
+            "BENCHMARK_TOKENIZER",
+            "Folder of the tokenizer of the backends' model, or `words` for one that counts words.",
+        ),
     ],
 };

@@ -10,9 +10,9 @@ pub(super) const HARNESS: Section = Section {
     keys: &[
         Key::new(
             "harness.name",
-            Choice(&["inference-perf"]),
+            Choice(&["inference-perf", "open-loop"]),
             "BENCHMARK_HARNESS",
-            "The program that sends load and measures.",
+            "The program that sends load and measures: inference-perf, or the testbed's open-loop client, which resolves microseconds (local only).",
         )
         .default("inference-perf"),
         Key::new(

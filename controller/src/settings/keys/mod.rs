@@ -58,13 +58,14 @@ const EVERYWHERE: &[Place] = &[Place::Local, Place::Kind, Place::Kube, Place::Gk
 const CLUSTERS: &[Place] = &[Place::Kind, Place::Kube, Place::Gke];
 
 /// All sections.
-const SECTIONS: [Section; 9] = [
+const SECTIONS: [Section; 10] = [
     campaign::SECTION,
     workload::SECTION,
     measure::HARNESS,
     measure::LIMITS,
     measure::REPORT,
     campaign::TESTBED,
+    campaign::PROXIES,
     cluster::SECTION,
     cluster::COMPONENTS,
     gke::SECTION,

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod gke;
+mod local;
 mod measure;
 mod workload;
 
@@ -14,8 +15,9 @@ pub use self::cluster::{
     Timeouts, Upstream, WorkloadStorage,
 };
 pub use self::gke::{CpuPool, Gke, GpuPool, Lifecycle, Pool};
+pub use self::local::{Backend, Proxy, RouterChoice, Tokenizer};
 pub use self::measure::{GkeMonitoring, Harness, Limits, Metrics, Report, Secrets};
-pub use self::workload::{Arrivals, Data, Variant, Workload};
+pub use self::workload::{Api, Arrivals, Data, Variant, Workload};
 
 /// All settings of a campaign, after layering, derivation and checks.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -49,6 +51,11 @@ pub struct Settings {
     pub keep: bool,
     /// Embedded servers.
     pub testbed: Testbed,
+    /// Real proxies on this machine.
+    pub proxy: Proxy,
+    /// Real servers.
+    #[serde(default)]
+    pub backend: Backend,
     /// Load.
     pub workload: Workload,
     /// Harness.
@@ -109,4 +116,8 @@ pub struct Testbed {
     pub seed: u64,
     /// Milliseconds added to a request by `canary-delay`, instead of the treatment file's.
     pub delay_ms: Option<f64>,
+    /// Milliseconds to the first token of servers that answer at constant times; simulated hardware when absent.
+    pub first_token_ms: Option<f64>,
+    /// Milliseconds between their tokens.
+    pub token_ms: f64,
 }

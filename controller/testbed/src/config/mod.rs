@@ -43,6 +43,9 @@ pub struct Config {
     pub hardware: PathBuf,
     /// How many model servers to start.
     pub servers: usize,
+    /// Model servers that run already, to route to instead of starting any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backends: Vec<std::net::SocketAddr>,
     /// The model name that the servers answer to and report.
     pub model: String,
     /// What stands in front of the servers.
@@ -127,7 +130,10 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), String> {
-        if self.servers == 0 {
+        if self.servers > 0 && !self.backends.is_empty() {
+            return Err("`servers` must be 0 where `backends` name servers that run already".into());
+        }
+        if self.servers == 0 && self.backends.is_empty() {
             return Err("`servers` is 0: at least one model server is needed".into());
         }
         if self.model.is_empty() {

@@ -38,6 +38,7 @@ struct Endpoint {
     inflight: u64,
     waiting: f64,
     usage: f64,
+    available: bool,
     matched: u32,
     /// Pseudo-tokens of the request at hand that it would have to compute.
     uncached: u64,
@@ -65,6 +66,7 @@ impl Picker {
             inflight: 0,
             waiting: 0.0,
             usage: 0.0,
+            available: true,
             matched: 0,
             uncached: 0,
             score: 0.0,
@@ -94,6 +96,16 @@ impl Picker {
         (endpoint.waiting, endpoint.usage) = (waiting as f64, usage);
     }
 
+    /// Says whether a server answers; one that does not is not chosen while another does.
+    pub fn set_available(&mut self, server: usize, available: bool) {
+        self.endpoints[server].available = available;
+    }
+
+    /// Servers that answer.
+    pub fn available(&self) -> usize {
+        self.endpoints.iter().filter(|endpoint| endpoint.available).count()
+    }
+
     /// Whether a choice depends on what servers report.
     pub fn observes(&self) -> bool {
         self.stages.iter().any(|(kind, _)| matches!(kind, Kind::QueueScorer | Kind::KvCacheUtilizationScorer))
@@ -108,7 +120,9 @@ impl Picker {
     pub fn pick(&mut self, prompt: &Prompt) -> Pick {
         self.produce(prompt);
         self.candidates.clear();
-        self.candidates.extend(0..self.endpoints.len());
+        let nobody = self.available() == 0;
+        let endpoints = &self.endpoints;
+        self.candidates.extend((0..endpoints.len()).filter(|&server| nobody || endpoints[server].available));
         let stages = std::mem::take(&mut self.stages);
         for (kind, weight) in &stages {
             self.carry_out(kind, *weight, prompt);

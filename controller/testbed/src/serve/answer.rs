@@ -18,10 +18,10 @@ use super::backend::{Event, Stream};
 use crate::config::Constant;
 
 /// Any body.
-pub(super) type AnyBody = UnsyncBoxBody<Bytes, hyper::Error>;
+pub type AnyBody = UnsyncBoxBody<Bytes, hyper::Error>;
 
 /// A whole answer.
-pub(super) fn whole(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<AnyBody> {
+pub fn whole(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<AnyBody> {
     let body = Full::new(body.into()).map_err(|never: Infallible| match never {}).boxed_unsync();
     let mut response = Response::new(body);
     *response.status_mut() = status;
@@ -35,7 +35,7 @@ pub(super) fn json(body: impl Into<Bytes>) -> Response<AnyBody> {
 }
 
 /// A page of metrics.
-pub(super) fn metrics(page: String) -> Response<AnyBody> {
+pub fn metrics(page: String) -> Response<AnyBody> {
     whole(StatusCode::OK, "text/plain; version=0.0.4", page)
 }
 

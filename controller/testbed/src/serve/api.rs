@@ -47,21 +47,21 @@ pub(super) struct Generation {
 
 /// A refusal, in OpenAI's form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub struct Refusal {
     /// The status code.
-    pub(super) status: StatusCode,
+    pub status: StatusCode,
     /// What was wrong.
-    pub(super) message: String,
+    pub message: String,
 }
 
 impl Refusal {
     /// A request that cannot be understood or carried out.
-    pub(super) fn bad_request(message: impl Into<String>) -> Self {
+    pub fn bad_request(message: impl Into<String>) -> Self {
         Self { status: StatusCode::BAD_REQUEST, message: message.into() }
     }
 
     /// The error body.
-    pub(super) fn body(&self) -> Bytes {
+    pub fn body(&self) -> Bytes {
         let kind = match self.status {
             StatusCode::NOT_FOUND => "NotFoundError",
             status if status.is_client_error() => "BadRequestError",

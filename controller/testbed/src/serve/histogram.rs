@@ -3,12 +3,14 @@
 use std::fmt::Write;
 
 /// Upper bounds of the buckets, in seconds.
-const BOUNDS: [f64; 18] =
-    [0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0];
+const BOUNDS: [f64; 24] = [
+    0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1,
+    0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0,
+];
 
 /// Counts of durations.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Histogram {
+pub struct Histogram {
     buckets: [u64; BOUNDS.len()],
     count: u64,
     sum: f64,
@@ -16,7 +18,7 @@ pub(super) struct Histogram {
 
 impl Histogram {
     /// Counts one duration, in seconds.
-    pub(super) fn add(&mut self, seconds: f64) {
+    pub fn add(&mut self, seconds: f64) {
         self.count += 1;
         self.sum += seconds;
         if let Some(bucket) = BOUNDS.iter().position(|&bound| seconds <= bound) {
@@ -25,7 +27,7 @@ impl Histogram {
     }
 
     /// Writes the histogram as the metric `name` with `labels` (`key="value"`, without braces).
-    pub(super) fn write(&self, page: &mut String, name: &str, help: &str, labels: &str) {
+    pub fn write(&self, page: &mut String, name: &str, help: &str, labels: &str) {
         let mut lines = || -> std::fmt::Result {
             writeln!(page, "# HELP {name} {help}\n# TYPE {name} histogram")?;
             let mut below = 0;

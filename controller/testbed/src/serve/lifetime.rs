@@ -14,7 +14,7 @@ const PARENT_INTERVAL: Duration = Duration::from_millis(250);
 ///
 /// # Errors
 /// When signals cannot be listened for.
-pub(super) async fn ended() -> std::io::Result<()> {
+pub async fn ended() -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {

@@ -3,11 +3,13 @@
 mod answer;
 mod api;
 mod backend;
+mod choices;
 mod histogram;
 mod lifetime;
 mod model_server;
 mod pages;
 mod router;
+mod scrape;
 mod service;
 
 use std::convert::Infallible;
@@ -28,11 +30,18 @@ use tokio::net::TcpListener;
 
 use crate::config::{self, Config, Hardware, Policy, RouterKind};
 
-use answer::AnyBody;
 use backend::Backend;
 use model_server::ModelServer;
 use router::{Delays, Router};
 use service::Service;
+
+pub use answer::{AnyBody, metrics, whole};
+pub use api::Refusal;
+pub use choices::{Choices, Flight};
+pub use histogram::Histogram;
+pub use lifetime::ended;
+pub use model_server::STATUS_HEADER;
+pub use scrape::keep as scrape;
 
 /// Threads of the HTTP runtime: the servers' own threads mostly sleep.
 const WORKERS: usize = 2;
@@ -89,7 +98,7 @@ pub fn run(config: &Config) -> Result<(), Error> {
         let mut output = std::io::stdout();
         writeln!(output, "{line}")?;
         output.flush()?;
-        lifetime::ended().await.map_err(Error::Io)
+        ended().await.map_err(Error::Io)
     });
     // Requests still under way end with the process; a blocked read of standard input must not keep it.
     runtime.shutdown_background();
@@ -97,7 +106,7 @@ pub fn run(config: &Config) -> Result<(), Error> {
 }
 
 /// Opens every listener and starts what serves it.
-fn start(config: &Config, hardware: &Hardware, policy: Option<&Policy>) -> Result<Ready, Error> {
+pub(crate) fn start(config: &Config, hardware: &Hardware, policy: Option<&Policy>) -> Result<Ready, Error> {
     let mut servers = Vec::with_capacity(config.servers);
     let mut addresses = Vec::with_capacity(config.servers);
     for number in 0..config.servers {
@@ -114,6 +123,7 @@ fn start(config: &Config, hardware: &Hardware, policy: Option<&Policy>) -> Resul
         servers.push(server.backend.clone());
         tokio::spawn(serve(listener, move |request| Arc::clone(&server).answer(request)));
     }
+    addresses.extend(&config.backends);
     let front = front(config, policy, &addresses, &servers)?;
     let admin = listen(config.ports.admin)?;
     let ready = Ready {
@@ -158,7 +168,12 @@ fn front(
             chunk: Duration::from_secs_f64(config.router.chunk_delay_seconds),
         };
         let router = Arc::new(Router::new(addresses, &config.model, policy, config.seed, delays));
-        tokio::spawn(Arc::clone(&router).scrape(servers.to_vec()));
+        let choices = Arc::clone(router.choices());
+        if servers.is_empty() {
+            tokio::spawn(scrape::keep(choices, addresses.to_vec()));
+        } else if choices.observes() {
+            tokio::spawn(observe(choices, servers.to_vec()));
+        }
         let serving = Arc::clone(&router);
         tokio::spawn(serve(listener, move |request| Arc::clone(&serving).forward(request)));
         Kind::Router(router)
@@ -168,6 +183,18 @@ fn front(
         Kind::Service(service)
     };
     Ok(Some(Front { address, kind }))
+}
+
+/// Tells the picker what servers of this process report, until the runtime ends.
+async fn observe(choices: Arc<Choices>, servers: Vec<Backend>) {
+    let mut interval = tokio::time::interval(scrape::INTERVAL);
+    loop {
+        interval.tick().await;
+        for (number, server) in servers.iter().enumerate() {
+            let (waiting, usage) = server.observed();
+            choices.observe(number, waiting, usage);
+        }
+    }
 }
 
 /// `GET /health`, `GET /metrics` and `POST /reset`.
@@ -181,17 +208,17 @@ impl Admin {
         match (request.method(), request.uri().path()) {
             (&Method::GET, "/health") => answer::whole(StatusCode::OK, "text/plain", "ok\n"),
             (&Method::GET, "/metrics") => {
-                let (routed, failed) = match &self.front {
-                    None => (Vec::new(), 0),
-                    Some(Kind::Service(service)) => (service.routed(), 0),
-                    Some(Kind::Router(router)) => router.routed(),
+                let page = match &self.front {
+                    None => pages::router(&[], 0),
+                    Some(Kind::Service(service)) => pages::router(&service.routed(), 0),
+                    Some(Kind::Router(router)) => router.choices().page(),
                 };
-                answer::metrics(pages::router(&routed, failed))
+                answer::metrics(page)
             }
             (&Method::POST, "/reset") => {
                 self.servers.iter().for_each(Backend::reset);
                 if let Some(Kind::Router(router)) = &self.front {
-                    router.reset();
+                    router.choices().reset();
                 }
                 answer::whole(StatusCode::OK, "text/plain", "")
             }
@@ -200,7 +227,11 @@ impl Admin {
     }
 }
 
-fn listen(port: u16) -> Result<TcpListener, Error> {
+/// A listener on 127.0.0.1; port 0 takes a free one.
+///
+/// # Errors
+/// When the port cannot be had.
+pub fn listen(port: u16) -> Result<TcpListener, Error> {
     let open = || {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
@@ -210,7 +241,7 @@ fn listen(port: u16) -> Result<TcpListener, Error> {
 }
 
 /// Answers every request on every connection with `answer`, until the runtime ends.
-async fn serve<A, F>(listener: TcpListener, answer: A)
+pub async fn serve<A, F>(listener: TcpListener, answer: A)
 where
     A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response<AnyBody>> + Send + 'static,

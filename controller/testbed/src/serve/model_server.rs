@@ -20,6 +20,9 @@ use super::pages;
 /// The largest request body that is read.
 const LARGEST_BODY: usize = 64 << 20;
 
+/// The header with which a client of a constant backend asks for an error instead of an answer: proxies must pass it on.
+pub const STATUS_HEADER: &str = "x-testbed-status";
+
 /// One model server.
 #[derive(Debug)]
 pub(super) struct ModelServer {
@@ -44,6 +47,9 @@ impl ModelServer {
             if request.method() != Method::POST {
                 return refused(StatusCode::METHOD_NOT_ALLOWED, "use POST");
             }
+            if let Some(status) = self.asked_for(&request) {
+                return refused(status, "the request asked for this status");
+            }
             let body = match read(request).await {
                 Ok(body) => body,
                 Err(refusal) => return answer::refused(&refusal),
@@ -62,6 +68,13 @@ impl ModelServer {
             }
             _ => refused(StatusCode::NOT_FOUND, "no such path"),
         }
+    }
+
+    /// The error status that a request to a constant backend asks for.
+    fn asked_for(&self, request: &Request<Incoming>) -> Option<StatusCode> {
+        self.constant?;
+        let status = request.headers().get(STATUS_HEADER)?.to_str().ok()?.parse::<u16>().ok()?;
+        StatusCode::from_u16(status).ok().filter(|status| status.is_client_error() || status.is_server_error())
     }
 
     async fn generate(&self, endpoint: Endpoint, body: &[u8]) -> Result<Response<AnyBody>, Refusal> {

@@ -10,7 +10,7 @@ use std::time::Instant;
 use controller::campaign::{Plan, execute};
 use controller::failure::{Failure, Kind};
 use controller::lifecycle::{Event, Observer};
-use controller::provider::InferencePerf;
+use controller::provider::{Harness, InferencePerf, OPEN_LOOP, OpenLoop};
 use jiff::Timestamp;
 
 use crate::context::Context;
@@ -60,8 +60,11 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     );
     let repeat = args.selection.command("benchmark", &plan.resolved.profile.name, None);
     let settings = &plan.resolved.settings;
-    let harness = InferencePerf::new(&context.root, settings);
-    let executed = execute(&plan, Box::new(harness), &progress, &repeat);
+    let harness: Box<dyn Harness> = match settings.harness.name.as_str() {
+        OPEN_LOOP => Box::new(OpenLoop::new(settings)),
+        _ => Box::new(InferencePerf::new(&context.root, settings)),
+    };
+    let executed = execute(&plan, harness, &progress, &repeat);
     progress.finish();
     let store = executed.map_err(|failure| with_continuation(failure, &args.selection, &plan))?;
     let (comparisons, formats) = (&settings.report.comparisons, &settings.report.formats);

@@ -1,6 +1,7 @@
 //! `report`: documents from a campaign's evidence, as often as wanted.
 
 pub mod objectives;
+mod overhead;
 mod png;
 mod published;
 
@@ -65,7 +66,11 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         return print(&asked.comparisons, &written, args.json);
     }
     let formats = if args.format.is_empty() { Format::DEFAULT.to_vec() } else { args.format };
+    let costs = overhead::write(&campaign, output.parent().unwrap_or(&output))?;
     let (content, written) = write(&campaign, &asked, formats, output, context)?;
+    if let Some(page) = costs {
+        eprintln!("what the gateway itself costs: {}", page.display());
+    }
     let compared = content.comparisons().iter();
     let pairs: Vec<_> =
         compared.map(|comparison| (comparison.baseline.name.clone(), comparison.candidate.name.clone())).collect();
@@ -88,8 +93,9 @@ pub fn write_for(
     campaign.add_records(slo.as_ref());
     let asked = Asked { comparisons: pairs.map_err(Failure::usage)?, slo };
     let formats = formats.map_err(Failure::usage)?;
+    let costs = overhead::write(&campaign, &folder)?;
     let (_, written) = write(&campaign, &asked, formats, folder.join("report"), context)?;
-    Ok(pages(&written))
+    Ok(costs.into_iter().chain(pages(&written)).collect())
 }
 
 fn write(

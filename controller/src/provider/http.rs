@@ -1,4 +1,4 @@
-//! Plain HTTP to our own servers on loopback: one request a connection, small answers, a deadline.
+//! Plain HTTP to servers and proxies: one request a connection, small answers, a deadline.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,11 +9,11 @@ const LARGEST_ANSWER: u64 = 16 << 20;
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// The status code.
-    pub(super) status: u16,
+    pub(crate) status: u16,
     /// The body; bytes that are not UTF-8 are replaced.
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 impl Answer {
@@ -21,7 +21,7 @@ impl Answer {
     ///
     /// # Errors
     /// When the status is not 2xx; the error carries the body's beginning.
-    pub(super) fn success(self) -> io::Result<String> {
+    pub(crate) fn success(self) -> io::Result<String> {
         if (200..300).contains(&self.status) {
             return Ok(self.body);
         }
@@ -34,7 +34,7 @@ impl Answer {
 ///
 /// # Errors
 /// When nothing answers within `deadline`, or not in HTTP.
-pub(super) fn get(url: &str, deadline: Duration) -> io::Result<Answer> {
+pub(crate) fn get(url: &str, deadline: Duration) -> io::Result<Answer> {
     exchange("GET", url, "", deadline)
 }
 
@@ -42,7 +42,7 @@ pub(super) fn get(url: &str, deadline: Duration) -> io::Result<Answer> {
 ///
 /// # Errors
 /// When nothing answers within `deadline`, or not in HTTP.
-pub(super) fn post(url: &str, body: &str, deadline: Duration) -> io::Result<Answer> {
+pub(crate) fn post(url: &str, body: &str, deadline: Duration) -> io::Result<Answer> {
     exchange("POST", url, body, deadline)
 }
 
@@ -53,17 +53,16 @@ fn exchange(method: &str, url: &str, body: &str, deadline: Duration) -> io::Resu
         let mut stream = TcpStream::connect_timeout(&address, deadline)?;
         stream.set_read_timeout(Some(deadline))?;
         stream.set_write_timeout(Some(deadline))?;
-        // HTTP/1.0: the answer ends where the connection does, and is never chunked.
         let length = body.len();
         let request = format!(
-            "{method} {path} HTTP/1.0\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
              Content-Length: {length}\r\n\r\n{body}"
         );
         // In one write: small ones wait for each other's acknowledgement.
         stream.write_all(request.as_bytes())?;
         let mut answer = Vec::new();
         stream.take(LARGEST_ANSWER).read_to_end(&mut answer)?;
-        parse(&String::from_utf8_lossy(&answer))
+        parse(&answer)
     })()
     .map_err(named)
 }
@@ -76,11 +75,34 @@ fn split(url: &str) -> io::Result<(SocketAddr, &str)> {
     Ok((address.parse().map_err(|_| invalid())?, path))
 }
 
-fn parse(answer: &str) -> io::Result<Answer> {
+fn parse(answer: &[u8]) -> io::Result<Answer> {
     let invalid = || io::Error::new(io::ErrorKind::InvalidData, "the answer is not HTTP");
-    let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(invalid)?;
+    let end = answer.windows(4).position(|window| window == b"\r\n\r\n").ok_or_else(invalid)?;
+    let (head, body) = (String::from_utf8_lossy(&answer[..end]), &answer[end + 4..]);
     let status = head.strip_prefix("HTTP/1.").and_then(|rest| rest.split(' ').nth(1)).ok_or_else(invalid)?;
-    Ok(Answer { status: status.parse().map_err(|_| invalid())?, body: body.to_owned() })
+    let status = status.parse().map_err(|_| invalid())?;
+    let chunked = head.lines().any(|line| {
+        let line = line.to_ascii_lowercase();
+        line.starts_with("transfer-encoding:") && line.contains("chunked")
+    });
+    let body = if chunked { unchunked(body).ok_or_else(invalid)? } else { body.to_vec() };
+    Ok(Answer { status, body: String::from_utf8_lossy(&body).into_owned() })
+}
+
+/// The content of a chunked body; `None` when it is cut short.
+fn unchunked(mut rest: &[u8]) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let line = rest.windows(2).position(|window| window == b"\r\n")?;
+        let size = std::str::from_utf8(&rest[..line]).ok()?.split(';').next()?.trim();
+        let size = usize::from_str_radix(size, 16).ok()?;
+        if size == 0 {
+            return Some(body);
+        }
+        let begin = line + 2;
+        body.extend(rest.get(begin..begin.checked_add(size)?)?);
+        rest = rest.get(begin + size + 2..)?;
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +134,7 @@ mod tests {
         assert_eq!(answer.success().unwrap(), "body");
         let asked = server.join().unwrap();
         assert!(
-            asked.starts_with("POST /v1/completions HTTP/1.0\r\n") && asked.ends_with("\r\n\r\n{\"n\":1}"),
+            asked.starts_with("POST /v1/completions HTTP/1.1\r\n") && asked.ends_with("\r\n\r\n{\"n\":1}"),
             "{asked}"
         );
     }
@@ -122,7 +144,18 @@ mod tests {
         let (url, server) = serve(b"HTTP/1.1 503 Service Unavailable\r\n\r\nno endpoint\n");
         let error = get(&url, DEADLINE).unwrap().success().unwrap_err();
         assert_eq!(error.to_string(), "answered with status 503: no endpoint");
-        assert!(server.join().unwrap().starts_with("GET / HTTP/1.0\r\n"));
+        assert!(server.join().unwrap().starts_with("GET / HTTP/1.1\r\n"));
+    }
+
+    #[test]
+    fn a_chunked_answer_is_put_together() {
+        let (url, server) =
+            serve(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\none\r\n4\r\n two\r\n0\r\n\r\n");
+        assert_eq!(get(&url, DEADLINE).unwrap().body, "one two");
+        server.join().unwrap();
+        let (url, server) = serve(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\none");
+        assert!(get(&url, DEADLINE).is_err(), "an answer that is cut short is not one");
+        server.join().unwrap();
     }
 
     #[test]
