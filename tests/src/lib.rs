@@ -3,8 +3,10 @@
 mod confined;
 pub mod fake;
 mod harness;
+mod lab;
 mod world;
 
 pub use confined::Confined;
 pub use harness::{Script, stage_file};
+pub use lab::{Lab, TOKEN};
 pub use world::{Outcome, STAGES, World, outcome, processes, program, running, wait_until};

@@ -10,8 +10,11 @@ use super::{Opening, Plan, Store, provenance};
 use crate::failure::{Failure, Kind, Result};
 use crate::lifecycle::{self, Event, Observer, Surroundings};
 use crate::process::{Interruption, Places, Redactor, Session, orphans};
-use crate::provider::{Harness, Local, Provider};
+use crate::provider::{Cluster, ClusterCampaign, Harness, Keep, Local, Provider};
 use crate::settings::Place;
+
+/// The folder in the work folder for what only this run may see.
+const PRIVATE: &str = "private";
 
 /// How long a program that an earlier run left behind may take to end when asked to.
 const GRACE: Duration = Duration::from_secs(5);
@@ -49,8 +52,17 @@ pub fn execute(plan: &Plan, harness: Box<dyn Harness + '_>, observer: &dyn Obser
     let session = Session::new(places, redactor, interruption);
     let mut provider: Box<dyn Provider> = match plan.resolved.provider.place {
         Place::Local => Box::new(Local::new(&plan.root, plan.id.clone(), &plan.resolved, &session, harness)),
-        // Refused when the campaign was planned.
-        Place::Kind | Place::Kube | Place::Gke => return Err(Failure::internal("no such provider")),
+        Place::Kind | Place::Kube | Place::Gke => {
+            let campaign = ClusterCampaign {
+                root: plan.root.clone(),
+                id: plan.id.clone(),
+                resolved: &plan.resolved,
+                session: &session,
+                private: store.folder().join(WORK).join(PRIVATE),
+                last: plan.cells.last().cloned(),
+            };
+            Box::new(Cluster::new(campaign, Box::new(Keep)))
+        }
     };
     let surroundings = Surroundings {
         observer,

@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde_yaml::Value;
 
 use super::error::Error;
-use crate::process::{Command, Inherit, Session};
+use super::tools::Tools;
+use crate::process::{Command, Session};
 
 /// The file's name in its folder.
 const FILE: &str = "kubeconfig";
@@ -31,18 +32,26 @@ impl Kubeconfig {
     /// # Errors
     /// When there is no such context, when `kubectl` cannot be run, and any error of the file system.
     pub fn private(session: &Session, context: Option<&str>, folder: &Path) -> Result<Self, Error> {
+        Self::private_with(&Tools::default(), session, context, folder)
+    }
+
+    /// As [`Kubeconfig::private`], with `kubectl` from another PATH.
+    ///
+    /// # Errors
+    /// As [`Kubeconfig::private`].
+    pub fn private_with(tools: &Tools, session: &Session, context: Option<&str>, folder: &Path) -> Result<Self, Error> {
         // What is printed here are credentials: no log, only the journal.
         let quiet = session.without_logs();
-        let known = contexts(&quiet)?;
+        let known = contexts(tools, &quiet)?;
         let wanted = match context {
             Some(context) => context.to_owned(),
-            None => current(&quiet)?.ok_or_else(|| Error::NoContext { wanted: None, known: known.clone() })?,
+            None => current(tools, &quiet)?.ok_or_else(|| Error::NoContext { wanted: None, known: known.clone() })?,
         };
         if !known.contains(&wanted) {
             return Err(Error::NoContext { wanted: Some(wanted), known });
         }
         let arguments = ["config", "view", "--raw", "--minify", "--flatten", "--output=yaml", "--context", &wanted];
-        let text = config("kubectl config view", &arguments).run(&quiet)?.stdout().into_owned();
+        let text = config(tools, "kubectl config view", &arguments).run(&quiet)?.stdout().into_owned();
         Self::write(text, folder)
     }
 
@@ -85,21 +94,22 @@ impl Drop for Kubeconfig {
 }
 
 /// The names of all contexts of the user's kubeconfig.
-fn contexts(session: &Session) -> Result<Vec<String>, Error> {
+fn contexts(tools: &Tools, session: &Session) -> Result<Vec<String>, Error> {
     let arguments = ["config", "get-contexts", "--output=name"];
-    let listed = config("kubectl config get-contexts", &arguments).run(session)?;
+    let listed = config(tools, "kubectl config get-contexts", &arguments).run(session)?;
     Ok(listed.stdout().lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
-fn current(session: &Session) -> Result<Option<String>, Error> {
+fn current(tools: &Tools, session: &Session) -> Result<Option<String>, Error> {
     // Ends with 1 when none is set.
-    let asked = config("kubectl config current-context", &["config", "current-context"]).accept([0, 1]).run(session)?;
+    let words = ["config", "current-context"];
+    let asked = config(tools, "kubectl config current-context", &words).accept([0, 1]).run(session)?;
     let name = asked.stdout().trim().to_owned();
     Ok((asked.code == 0 && !name.is_empty()).then_some(name))
 }
 
-fn config(step: &str, arguments: &[&str]) -> Command {
-    Command::new(step, "kubectl").args(arguments).inherit(Inherit::Everything).timeout(TIMEOUT).capture(LARGEST)
+fn config(tools: &Tools, step: &str, arguments: &[&str]) -> Command {
+    tools.command(step, "kubectl").args(arguments).timeout(TIMEOUT).capture(LARGEST)
 }
 
 fn place(path: &Path, folder: &Path, text: &str) -> std::io::Result<()> {

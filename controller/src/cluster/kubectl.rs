@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::error::Error;
 use super::kubeconfig::Kubeconfig;
+use super::tools::Tools;
 use super::wait::{Pace, Seen, until};
-use crate::process::{Command, Finished, Inherit, Session};
+use crate::process::{Command, Finished, Session};
 
 /// How long one request may take.
 const REQUEST: Duration = Duration::from_secs(60);
@@ -24,6 +25,7 @@ const SHOWN: usize = 200;
 /// log each.
 #[derive(Clone, Debug)]
 pub struct Kubectl {
+    tools: Tools,
     session: Session,
     kubeconfig: Arc<Kubeconfig>,
     pace: Pace,
@@ -33,7 +35,13 @@ pub struct Kubectl {
 impl Kubectl {
     /// For the cluster of this kubeconfig.
     pub fn new(session: &Session, kubeconfig: Kubeconfig) -> Self {
-        Self { session: session.clone(), kubeconfig: Arc::new(kubeconfig), pace: Pace::default(), request: REQUEST }
+        Self::new_with(Tools::default(), session, kubeconfig)
+    }
+
+    /// As [`Kubectl::new`], with programs from another PATH.
+    pub fn new_with(tools: Tools, session: &Session, kubeconfig: Kubeconfig) -> Self {
+        let pace = Pace::default();
+        Self { tools, session: session.clone(), kubeconfig: Arc::new(kubeconfig), pace, request: REQUEST }
     }
 
     /// The same with another limit for one request; 60 s unless said otherwise.
@@ -65,7 +73,7 @@ impl Kubectl {
 
     /// Any program that is to see this cluster and no other.
     pub fn program(&self, step: impl Into<String>, program: &str) -> Command {
-        Command::new(step, program).inherit(Inherit::Everything).env("KUBECONFIG", self.kubeconfig.path())
+        self.tools.command(step, program).env("KUBECONFIG", self.kubeconfig.path())
     }
 
     /// A `kubectl` of these words, to be run by the caller in [`Kubectl::session`].

@@ -25,6 +25,7 @@ mod error;
 mod kubeconfig;
 mod kubectl;
 pub mod object;
+mod tools;
 mod wait;
 
 #[cfg(test)]
@@ -33,4 +34,5 @@ mod tests;
 pub use error::Error;
 pub use kubeconfig::Kubeconfig;
 pub use kubectl::Kubectl;
+pub use tools::Tools;
 pub use wait::{Pace, Seen, until};

@@ -34,6 +34,23 @@ pub(super) fn python(subject: &Subject<'_>) -> Vec<Finding> {
     }]
 }
 
+/// The interpreter of llm-d-benchmark; the harness itself runs in the cluster.
+pub(super) fn interpreter(subject: &Subject<'_>) -> Vec<Finding> {
+    const NAME: &str = "python";
+    vec![match python::readiness(subject.session, &subject.python) {
+        Ok(Readiness::Ready(record)) => Finding::good(NAME, format!("Python {}", record.python)),
+        Ok(Readiness::Interpreter(interpreter)) => {
+            Finding::good(NAME, format!("{interpreter}; the first run installs llm-d-benchmark (some minutes)"))
+        }
+        Ok(Readiness::Uv(why)) => Finding::warning(
+            NAME,
+            format!("{why}; the first run lets uv bring one, which needs the network"),
+            "install Python >= 3.12, or name one with --python",
+        ),
+        Err(failure) => Finding::failed(NAME, &failure),
+    }]
+}
+
 /// The folders that are written to.
 pub(super) fn folders(subject: &Subject<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();

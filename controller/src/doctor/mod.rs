@@ -3,6 +3,7 @@
 //! A check is a function from the [`Subject`] to a [`Finding`]; which checks there are depends on where treatments run.
 //! The same checks serve `doctor` and the start of a campaign.
 
+mod cluster;
 mod machine;
 mod tools;
 
@@ -85,10 +86,16 @@ pub type Check = fn(&Subject<'_>) -> Vec<Finding>;
 
 /// The checks for treatments that run in this kind of place, in the order of the report.
 pub fn checks(place: Place) -> Vec<Check> {
-    let mut checks: Vec<Check> = vec![machine::python, machine::folders, machine::disk, machine::files];
+    let mut checks: Vec<Check> = vec![machine::folders, machine::disk, machine::files];
     match place {
-        Place::Local => checks.extend([machine::processors as Check, machine::ports]),
-        _ => checks.extend([tools::git as Check, tools::cluster]),
+        Place::Local => {
+            checks.insert(0, machine::python);
+            checks.extend([machine::processors as Check, machine::ports]);
+        }
+        _ => {
+            checks.insert(0, machine::interpreter);
+            checks.extend([tools::git as Check, tools::cluster, cluster::cluster]);
+        }
     }
     checks
 }

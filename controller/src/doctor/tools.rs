@@ -109,12 +109,30 @@ fn helm_diff(subject: &Subject<'_>) -> Finding {
         Ok(answer) => match answer.stdout().lines().find(|line| line.split_whitespace().next() == Some("diff")) {
             Some(line) => {
                 let version = line.split_whitespace().nth(1).unwrap_or("of unknown version");
+                let helm = command(subject, "helm", &["version", "--short"]).run(subject.session);
+                let helm = helm.map(|answer| answer.stdout().trim().to_owned()).unwrap_or_default();
+                let pinned = parsed(wanted);
+                // Helm 4 loads only plugins that were built for it, of which the pinned one is the first that works.
+                if major(&helm) == Some(4) && pinned.is_some() && parsed(version) < pinned {
+                    let detail = format!("{version} does not work with Helm {helm}; {wanted} and later do");
+                    return Finding::problem("helm-diff", detail, format!("helm plugin uninstall diff && {fix}"));
+                }
                 Finding::good("helm-diff", version)
             }
             None => Finding::problem("helm-diff", "Helm does not have the plugin", fix),
         },
         Err(error) => unusable("helm-diff", &error, &fix),
     }
+}
+
+fn major(version: &str) -> Option<u32> {
+    parsed(version).map(|(major, _, _)| major)
+}
+
+/// `v3.15.11+g12500dd` as numbers.
+fn parsed(version: &str) -> Option<(u32, u32, u32)> {
+    let mut numbers = version.trim_start_matches('v').split(['.', '+', '-']).map_while(|part| part.parse().ok());
+    Some((numbers.next()?, numbers.next()?, numbers.next()?))
 }
 
 /// kind needs a container engine that answers, not only its program.

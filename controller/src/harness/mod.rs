@@ -6,7 +6,7 @@ pub mod python;
 mod run;
 mod workload;
 
-pub use outcome::{Invalid, Limits, Outcome, Remark, StageOutcome};
+pub use outcome::{Invalid, Limits, Outcome, Remark, StageOutcome, judge};
 pub use progress::{Progress, Watcher};
 pub use python::Environment;
 pub use run::{Options, WORKLOAD_FILE, run};

@@ -101,14 +101,8 @@ impl Outcome {
     }
 }
 
-/// Judges the files that a run left in `folder`.
-pub(super) fn judge(
-    folder: &Path,
-    workload: &Workload,
-    limits: &Limits,
-    given_up: &[usize],
-    elapsed: Duration,
-) -> Outcome {
+/// Judges the files that a run left in `folder`; `given_up` are the stages that the harness itself said it gave up, from 0.
+pub fn judge(folder: &Path, workload: &Workload, limits: &Limits, given_up: &[usize], elapsed: Duration) -> Outcome {
     let mut judge = Judge { problems: Vec::new(), warnings: Vec::new() };
     let stages = workload.plan().iter().enumerate().map(|(number, planned)| {
         let stage = judge.read(folder, number);

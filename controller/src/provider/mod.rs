@@ -1,6 +1,7 @@
 //! Where treatments run: local, kind, kube, gke.
 
 mod backend;
+mod cluster;
 mod http;
 mod inference_perf;
 mod local;
@@ -10,12 +11,14 @@ use std::path::Path;
 
 use serde_yaml::Mapping;
 
-use crate::campaign::{Cell, Identity};
-use crate::failure::{Failure, Result};
+use crate::campaign::{Cell, Identity, Plan};
+use crate::failure::Result;
 use crate::lifecycle::Observer;
 use crate::process::Session;
 use crate::settings::{Place, Resolved};
 
+pub(crate) use cluster::kind;
+pub use cluster::{Campaign as ClusterCampaign, Cluster, Keep, Release};
 pub use inference_perf::InferencePerf;
 pub use local::Local;
 pub use open_loop::OpenLoop;
@@ -83,10 +86,19 @@ pub trait Harness {
 pub fn identity(root: &Path, resolved: &Resolved) -> Result<Identity> {
     match resolved.provider.place {
         Place::Local => local::identity(root, resolved),
+        Place::Kind | Place::Kube | Place::Gke => cluster::identity(root, resolved),
+    }
+}
+
+/// Looks for everything that would keep the campaign from running in its place, and changes nothing.
+///
+/// # Errors
+/// A usage failure with every problem and its fix.
+pub fn preflight(plan: &Plan, session: &Session) -> Result<()> {
+    match plan.resolved.provider.place {
+        Place::Local => Ok(()),
         Place::Kind | Place::Kube | Place::Gke => {
-            let name = &resolved.provider.name;
-            Err(Failure::usage(format!("provider {name} cannot run campaigns in this version"))
-                .hint("use --provider local"))
+            cluster::preflight(&plan.root, &plan.resolved, &plan.id, &plan.cells, session)
         }
     }
 }

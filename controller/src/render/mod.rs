@@ -20,5 +20,8 @@ mod tests;
 pub use emit::emit;
 pub use error::Error;
 pub use plan::{Plan, PlannedCell, plan, workload};
-pub use steps::{CAMPAIGN_ANNOTATION, MANAGED_BY, Step, Subject, TREATMENT_LABEL, steps};
-pub use treatment::{Places, Rendered, treatment};
+pub use steps::{
+    CAMPAIGN_ANNOTATION, COLLECTOR, CONFIGURATION_ANNOTATION, MANAGED_BY, PARAMETERS, READY_ANNOTATION, Step, Steps,
+    Subject, TREATMENT_LABEL, create_kind,
+};
+pub use treatment::{NAMESPACE_FILE, Places, Rendered, treatment};

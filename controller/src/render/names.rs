@@ -1,5 +1,6 @@
 //! Names that Kubernetes accepts: DNS-1123 labels.
 
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// Longest label that Kubernetes accepts.
@@ -33,6 +34,47 @@ pub fn label(parts: &[&str], longest: usize) -> String {
 /// The namespace of one repetition of one treatment.
 pub fn namespace(campaign: &str, treatment: &str, repetition: u32) -> String {
     label(&["bench", campaign, treatment, &repetition.to_string()], LONGEST)
+}
+
+/// The parts of an image's name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Image {
+    /// `cr.agentgateway.dev`; Docker Hub's when the name has none.
+    pub registry: String,
+    /// `agentgateway`.
+    pub repository: String,
+    /// `v1.4.1`; empty when only a digest is given.
+    pub tag: String,
+    /// `sha256:…`; empty when only a tag is given.
+    pub digest: String,
+}
+
+impl Image {
+    /// Takes a name apart.
+    pub fn of(name: &str) -> Self {
+        let (name, digest) = name.split_once('@').unwrap_or((name, ""));
+        // A colon before the last slash belongs to the registry's port.
+        let (name, tag) = match name.rsplit_once(':') {
+            Some((before, tag)) if !tag.contains('/') => (before, tag),
+            _ => (name, if digest.is_empty() { "latest" } else { "" }),
+        };
+        let (registry, repository) = match name.split_once('/') {
+            Some((first, rest)) if first.contains(['.', ':']) || first == "localhost" => (first, rest.to_owned()),
+            Some(_) => ("docker.io", name.to_owned()),
+            None => ("docker.io", format!("library/{name}")),
+        };
+        Self { registry: registry.to_owned(), repository, tag: tag.to_owned(), digest: digest.to_owned() }
+    }
+
+    /// Whether two names mean the same image: `docker.io/library/` may be left out, and a digest decides where both
+    /// have one.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let place = self.registry == other.registry && self.repository == other.repository;
+        match (self.digest.as_str(), other.digest.as_str()) {
+            ("", _) | (_, "") => place && self.tag == other.tag,
+            (one, two) => place && one == two,
+        }
+    }
 }
 
 /// Bytes as lower-case hexadecimal digits.
@@ -75,6 +117,24 @@ mod tests {
         let names = ["a/b", "a.b", "A-b", "a--b", "a-b"].map(|name| label(&[name], LONGEST));
         for (index, name) in names.iter().enumerate() {
             assert!(!names[..index].contains(name), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn an_image_is_taken_apart_and_compared_by_what_it_means() {
+        let image = Image::of("registry.test:5000/a/agentgateway:dev");
+        let parts = (image.registry.as_str(), image.repository.as_str(), image.tag.as_str());
+        assert_eq!(parts, ("registry.test:5000", "a/agentgateway", "dev"));
+        for (one, two, same) in [
+            ("docker.io/library/python:3", "python:3", true),
+            ("docker.io/vllm/vllm-openai:v1", "vllm/vllm-openai:v1", true),
+            ("a.b/c:1", "a.b/c:2", false),
+            ("a.b/c:1", "a.b/c:1@sha256:00", true),
+            ("a.b/c:1@sha256:11", "a.b/c:2@sha256:11", true),
+            ("a.b/c:1@sha256:11", "a.b/c:1@sha256:00", false),
+            ("localhost/c", "localhost/c:latest", true),
+        ] {
+            assert_eq!(Image::of(one).is_same(&Image::of(two)), same, "{one} {two}");
         }
     }
 

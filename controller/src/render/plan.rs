@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::error::Error;
 use super::names::namespace;
-use super::steps::{Step, Subject, steps};
+use super::steps::{Step, Steps, Subject};
 use super::treatment::{Places, treatment};
 use crate::campaign::Cell;
 use crate::campaign::order::schedule;
@@ -88,14 +88,15 @@ fn plan_cell(tree: &ConfigTree, resolved: &Resolved, cell: &Cell, shared: &Share
     let chosen = tree.treatment(&cell.treatment, "treatments").map_err(Error::from)?;
     let folder = shared.folder.join(&cell.treatment).join(format!("repetition-{}", cell.repetition));
     let places = Places { folder: &folder, checkout: shared.checkout };
-    let rendered = treatment(tree, resolved, &chosen, places, shared.workload)?;
-    rendered.write(&folder)?;
     let namespace = namespace(shared.campaign, &cell.treatment, cell.repetition);
     let subject = Subject { campaign: shared.campaign, treatment: &chosen, namespace: &namespace };
+    let rendered = treatment(tree, resolved, subject, places, shared.workload)?;
+    rendered.write(&folder)?;
+    let steps = Steps { resolved, subject, places };
     Ok(PlannedCell {
         treatment: cell.treatment.clone(),
         repetition: cell.repetition,
-        steps: steps(resolved, subject, places),
+        steps: steps.all(rendered.needed_images().iter().map(String::as_str)),
         invariant_sha256: rendered.invariant_sha256,
         images: rendered.images,
         namespace,

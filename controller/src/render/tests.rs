@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_yaml::Value;
 use tempfile::TempDir;
 
-use super::{Places, Rendered, treatment};
+use super::{Places, Rendered, Subject, treatment};
 use crate::failure::{Failure, Kind};
 use crate::settings::test_tree::{copy, workspace};
-use crate::settings::{ConfigTree, Environment, Request, Resolved, resolve};
+use crate::settings::{ConfigTree, Environment, Request, Resolved, Treatment, resolve};
 
 const WORKLOAD: &str = "load: {type: constant}\n";
 /// Every profile of a cluster; each is rendered with every treatment that its provider can run.
@@ -50,7 +50,11 @@ fn checkout() -> TempDir {
 fn render(resolved: &Resolved, name: &str, checkout: &Path) -> Rendered {
     let chosen = tree().treatment(name, "test").unwrap();
     let places = Places { folder: Path::new("/campaign/work"), checkout };
-    treatment(&tree(), resolved, &chosen, places, WORKLOAD).unwrap()
+    treatment(&tree(), resolved, subject(&chosen), places, WORKLOAD).unwrap()
+}
+
+fn subject(treatment: &Treatment) -> Subject<'_> {
+    Subject { campaign: "nightly", treatment, namespace: "bench-nightly" }
 }
 
 fn scenario(profile: &str, sets: &[&str], name: &str) -> Value {
@@ -131,7 +135,7 @@ fn the_picker_carries_out_the_same_policy_file_as_the_testbed() {
 fn a_guide_that_is_not_there_is_a_usage_error_that_says_how_to_get_it() {
     let resolved = resolved("optimized-baseline-qwen3-32b-h100", &[]);
     let places = Places { folder: Path::new("/campaign/work"), checkout: Path::new("/no/checkout") };
-    let error = treatment(&tree(), &resolved, &resolved.treatments[0], places, WORKLOAD).unwrap_err();
+    let error = treatment(&tree(), &resolved, subject(&resolved.treatments[0]), places, WORKLOAD).unwrap_err();
     let failure = Failure::from(error);
     assert_eq!(failure.kind, Kind::Usage);
     assert!(failure.hints.join(" ").contains("cargo xtask upstream sync"), "{:?}", failure.hints);

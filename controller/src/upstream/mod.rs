@@ -5,6 +5,7 @@
 //! old one and renamed into place, so that an interrupted clone is never taken for a checkout.
 
 mod clean;
+mod environment;
 mod error;
 mod fetch;
 mod mark;
@@ -18,6 +19,7 @@ use fs_err::File;
 use serde::Serialize;
 
 pub use self::clean::clean;
+pub use self::environment::{Environment, Record, Request};
 pub use self::error::Error;
 use self::fetch::Fetched;
 use self::mark::Mark;

@@ -66,7 +66,7 @@ fn document(dir: &Path, mut stage: Stage, config: Option<&Config>, context: &Con
     let document = emit::Document {
         version: "0.2",
         run: run(dir, &stage, context)?,
-        scenario: emit::Scenario { stack: stack(context)?, load: load(&stage, config, context)? },
+        scenario: emit::Scenario { stack: stack(&context.stack)?, load: load(&stage, config, context)? },
         results: results(&stage),
     };
     Ok(Converted {
@@ -136,7 +136,15 @@ fn time(dir: &Path, stage: u32) -> Result<Option<emit::Time>, Error> {
     Ok(Some(emit::Time { start, end, duration }))
 }
 
-fn stack(context: &Context) -> Result<Vec<emit::StackEntry>, Error> {
+/// The stack's entries as a document has them, for documents that were written elsewhere.
+///
+/// # Errors
+/// When a part's configuration cannot be written as YAML.
+pub fn stack_entries(parts: &[Part]) -> Result<Value, Error> {
+    Ok(serde_yaml::to_value(stack(parts)?).map_err(|error| yaml::Error::Emit(error.to_string()))?)
+}
+
+fn stack(parts: &[Part]) -> Result<Vec<emit::StackEntry>, Error> {
     let entry = |part: &Part| {
         let config = yaml::to_string(&part.config)?;
         Ok(emit::StackEntry {
@@ -150,7 +158,7 @@ fn stack(context: &Context) -> Result<Vec<emit::StackEntry>, Error> {
             native: emit::Native { config: part.config.clone() },
         })
     };
-    context.stack.iter().map(entry).collect()
+    parts.iter().map(entry).collect()
 }
 
 fn load(stage: &Stage, config: Option<&Config>, context: &Context) -> Result<emit::Load, Error> {

@@ -14,7 +14,7 @@ mod tests;
 
 use std::path::PathBuf;
 
-pub use convert::{Context, Converted, Part, convert};
+pub use convert::{Context, Converted, Part, convert, stack_entries};
 pub use names::{Version, file_name, parse_file_name};
 pub use read::{Report, parse, read};
 

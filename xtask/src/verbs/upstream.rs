@@ -4,8 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use controller::failure::Failure;
+use controller::harness::python;
 use controller::process::Session;
-use controller::upstream::{self, Checkout, Spec, Status};
+use controller::settings::Resolved;
+use controller::upstream::{self, Checkout, Environment, Request, Spec, Status};
 
 use crate::context::Context;
 use crate::exit::Exit;
@@ -22,6 +24,8 @@ pub struct Args {
 enum Command {
     /// Fetch the pinned commit unless it is there
     Sync(Flags),
+    /// Install it into its private Python environment unless it is, and try it
+    Install(Flags),
     /// Tell what is there, without the network
     Status(Flags),
     /// Remove the checkout that `sync` made; one with changes in it, or of somebody else, is left alone
@@ -45,20 +49,60 @@ struct Flags {
 pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Sync(flags) => sync(flags, context),
+        Command::Install(flags) => install(flags, context),
         Command::Status(flags) => status(flags, context),
         Command::Clean(flags) => clean(flags, context),
     }
 }
 
 impl Flags {
-    fn spec(&self, context: &Context) -> anyhow::Result<Spec> {
+    fn resolve(&self, context: &Context) -> anyhow::Result<Resolved> {
         let selection = Selection {
             llm_d_benchmark_dir: self.llm_d_benchmark_dir.clone(),
             sets: self.sets.clone(),
             ..Selection::default()
         };
-        Ok(Spec::of(&selection.resolve(context)?.settings, upstream::cache_folder()))
+        Ok(selection.resolve(context)?)
     }
+
+    fn spec(&self, context: &Context) -> anyhow::Result<Spec> {
+        Ok(Spec::of(&self.resolve(context)?.settings, upstream::cache_folder()))
+    }
+}
+
+fn install(flags: &Flags, context: &Context) -> anyhow::Result<Exit> {
+    let settings = flags.resolve(context)?.settings;
+    let session = Session::listening()?;
+    let spec = Spec::of(&settings, upstream::cache_folder());
+    let request = Request {
+        checkout: upstream::sync(&session, &spec).map_err(Failure::from)?,
+        planner: settings.upstream.planner.clone(),
+        python: python::Request {
+            version: settings.pins.inference_perf.clone(),
+            requirements: context.root.join("config/requirements"),
+            python: settings.harness.python.clone(),
+            cache: python::cache_folder(),
+        },
+    };
+    let mut told = String::new();
+    let environment = Environment::prepare(&session, &request, &mut |what| {
+        if what != told {
+            eprintln!("{what}");
+            told = what;
+        }
+    })?;
+    let record = environment.record();
+    let mut out = std::io::stdout().lock();
+    if flags.json {
+        serde_json::to_writer_pretty(&mut out, record)?;
+        writeln!(out)?;
+    } else {
+        writeln!(out, "llmdbenchmark {} on Python {}", record.llmdbenchmark, record.python)?;
+        writeln!(out, "checkout  {} at {}", record.checkout.display(), record.commit)?;
+        writeln!(out, "installer {}, {} packages", record.installer, record.freeze.len())?;
+        writeln!(out, "planner   {}", record.planner)?;
+    }
+    Ok(Exit::Success)
 }
 
 fn sync(flags: &Flags, context: &Context) -> anyhow::Result<Exit> {

@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::{Interpreter, Progress, RECORD, Record, Request, hex, program, uv};
-use crate::failure::{Failure, Kind, Result};
-use crate::process::{Command, Error, Finished, Observer, Session, Stream};
+use super::installer::{self, Installer, explain};
+use super::{Interpreter, Progress, RECORD, Record, Request, hex, program};
+use crate::failure::{Failure, Result};
+use crate::process::{Command, Finished, Observer, Session, Stream};
 
 /// An installed harness takes about 700 MB, and as much again while wheels are unpacked.
 const NEEDED_BYTES: u64 = 1_500_000_000;
-
-/// Installing may be slow, but hardly ever says nothing for this long.
-const SILENCE: Duration = Duration::from_secs(900);
 
 /// What to install.
 #[derive(Debug)]
@@ -66,12 +64,12 @@ pub(super) fn build(
         fs_err::remove_dir_all(folder)?;
     }
     fs_err::create_dir_all(folder)?;
-    check_space(folder)?;
-    let installer = if interpreter.has_venv && (uv::overridden_by_pip() || uv::on_path().is_none()) {
-        with_pip(session, interpreter, requirements, folder, progress)?
-    } else {
-        with_uv(session, request, interpreter, requirements, folder, progress)?
-    };
+    installer::check_space(folder, NEEDED_BYTES)?;
+    let installer = Installer::choose(session, request, interpreter, folder.join("venv"), progress)?;
+    installer.create(session)?;
+    let mut counter = Counter { packages: 0, of: requirements.packages, progress };
+    installer.install(session, "install inference-perf", requirements.arguments(), &mut counter)?;
+    let installer = installer.version(session)?;
     progress(Progress::Verifying);
     let facts = prove(session, folder, &requirements.version)?;
     let record = Record {
@@ -88,71 +86,6 @@ pub(super) fn build(
     fs_err::write(&temporary, text)?;
     fs_err::rename(temporary, folder.join(RECORD))?;
     Ok(())
-}
-
-fn with_pip(
-    session: &Session,
-    interpreter: &Interpreter,
-    requirements: &Requirements,
-    folder: &Path,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<String> {
-    Command::new("create environment", &interpreter.path)
-        .args(["-m", "venv", "--clear"])
-        .arg(folder.join("venv"))
-        .timeout(Duration::from_secs(300))
-        .run(session)
-        .map_err(|error| {
-            explain(error).hint("the interpreter's `venv` module must work: on Debian, install python3-venv")
-        })?;
-    let mut counter = Counter { packages: 0, of: requirements.packages, progress };
-    Command::new("install inference-perf", program(folder, "python"))
-        .args(["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"])
-        .args(requirements.arguments())
-        .pass("PIP_*")
-        .no_progress(SILENCE)
-        .run_observed(session, &mut counter)
-        .map_err(explain)?;
-    let version = Command::new("pip version", program(folder, "python"))
-        .args(["-m", "pip", "--version"])
-        .timeout(Duration::from_secs(60))
-        .capture(4096)
-        .run(session)?;
-    Ok(name_and_version(&version.stdout()))
-}
-
-/// `pip 24.2 from …` and `uv 0.9.1 (…)` without what follows: the rest names folders of this machine or build dates.
-fn name_and_version(said: &str) -> String {
-    said.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
-}
-
-fn with_uv(
-    session: &Session,
-    request: &Request,
-    interpreter: &Interpreter,
-    requirements: &Requirements,
-    folder: &Path,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<String> {
-    let uv = uv::find_or_install(session, request, progress)?;
-    uv::command("create environment", &uv)
-        .args(["venv", "--no-project", "--python"])
-        .arg(&interpreter.path)
-        .arg(folder.join("venv"))
-        .timeout(Duration::from_secs(300))
-        .run(session)
-        .map_err(explain)?;
-    let mut counter = Counter { packages: 0, of: requirements.packages, progress };
-    uv::command("install inference-perf", &uv)
-        .args(["pip", "install", "--python"])
-        .arg(program(folder, "python"))
-        .args(requirements.arguments())
-        .no_progress(SILENCE)
-        .run_observed(session, &mut counter)
-        .map_err(explain)?;
-    let version =
-        uv::command("uv version", &uv).arg("--version").timeout(Duration::from_secs(60)).capture(4096).run(session)?;
-    Ok(name_and_version(&version.stdout()))
 }
 
 /// Counts the packages that an installer names.
@@ -205,56 +138,4 @@ print(json.dumps({'inference_perf': metadata.version('inference-perf'), 'python'
         return Err(Failure::internal("the package has no `inference-perf` program"));
     }
     Ok(facts)
-}
-
-fn check_space(folder: &Path) -> Result<()> {
-    let statistics = nix::sys::statvfs::statvfs(folder).map_err(Failure::internal)?;
-    // As floats, because these numbers have another width on each system.
-    let free = statistics.blocks_available() as f64 * statistics.fragment_size() as f64 / 1e9;
-    let needed = NEEDED_BYTES as f64 / 1e9;
-    if free >= needed {
-        return Ok(());
-    }
-    Err(Failure::usage(format!("{free:.1} GB are free for {}, {needed:.1} GB are needed", folder.display()))
-        .hint("make room, or set XDG_CACHE_HOME to a folder on another disk"))
-}
-
-/// Says what an installer's failure most likely means.
-fn explain(error: Error) -> Failure {
-    const MEANINGS: [(&[&str], &str); 4] = [
-        (
-            &["No space left on device", "os error 28"],
-            "the disk is full: make room, or set XDG_CACHE_HOME to a folder on another disk",
-        ),
-        (
-            &["DO NOT MATCH THE HASHES", "Hash mismatch", "hash mismatch"],
-            "the registry serves other files than the published ones: check the index in PIP_INDEX_URL or pip.conf",
-        ),
-        (
-            &[
-                "Failed to establish a new connection",
-                "Name or service not known",
-                "Temporary failure in name resolution",
-                "ConnectTimeoutError",
-                "ProxyError",
-                "Connection refused",
-                "error sending request",
-                "dns error",
-                "SSLError",
-                "CERTIFICATE_VERIFY_FAILED",
-            ],
-            "the package registry cannot be reached: check the network, HTTPS_PROXY, PIP_INDEX_URL and PIP_CERT, then run again",
-        ),
-        (
-            &["No matching distribution found", "no version of", "No solution found"],
-            "the registry does not offer a package for this Python and machine: check the index, or try another --python",
-        ),
-    ];
-    let said = format!("{}\n{}", error.stdout_tail(), error.stderr_tail());
-    let meaning = MEANINGS.iter().find(|(signs, _)| signs.iter().any(|sign| said.contains(sign)));
-    let failure = error.failure(Kind::Usage);
-    match meaning {
-        Some((_, meaning)) => failure.hint(*meaning),
-        None => failure,
-    }
 }

@@ -7,6 +7,7 @@
 
 pub mod clean;
 mod install;
+pub(crate) mod installer;
 pub mod interpreter;
 mod uv;
 
@@ -125,11 +126,7 @@ impl Environment {
         if let Some(ready) = Self::ready(session, request, &requirements)? {
             return Ok(ready);
         }
-        let interpreter = match interpreter::find(session, request.python.as_deref(), &Places::from_environment()) {
-            Ok(interpreter) => interpreter,
-            Err(error @ interpreter::Error::None(_)) => uv::bring_interpreter(session, request, error, progress)?,
-            Err(error) => return Err(error.into()),
-        };
+        let interpreter = find_or_bring(session, request, progress)?;
         let folder = request.cache.join(key(request, &interpreter, &requirements));
         fs_err::create_dir_all(&request.cache)
             .map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))?;
@@ -218,8 +215,20 @@ fn lock_file(folder: &Path) -> PathBuf {
     path.into()
 }
 
+/// An interpreter: the one asked for, one of this machine, or one that uv brings.
+pub(crate) fn find_or_bring(
+    session: &Session,
+    request: &Request,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Interpreter> {
+    match interpreter::find(session, request.python.as_deref(), &Places::from_environment()) {
+        Err(error @ interpreter::Error::None(_)) => uv::bring_interpreter(session, request, error, progress),
+        other => Ok(other?),
+    }
+}
+
 /// Opens the file that is locked while an environment is built or used.
-fn open_lock(folder: &Path) -> Result<File> {
+pub(crate) fn open_lock(folder: &Path) -> Result<File> {
     let options = File::options().create(true).truncate(false).read(true).write(true).open(lock_file(folder));
     options.map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))
 }
@@ -229,7 +238,7 @@ fn program(folder: &Path, name: &str) -> PathBuf {
 }
 
 /// Waits for the exclusive lock, and says so when it is not free at once.
-fn wait_for(session: &Session, lock: &File, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+pub(crate) fn wait_for(session: &Session, lock: &File, progress: &mut dyn FnMut(Progress)) -> Result<()> {
     let mut told = false;
     loop {
         match lock.file().try_lock() {
@@ -280,6 +289,6 @@ fn name_start(version: &str) -> String {
     format!("inference-perf-{plain}-")
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

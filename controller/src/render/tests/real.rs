@@ -18,7 +18,7 @@ fn the_real_llm_d_benchmark_plans_every_treatment_of_every_profile() {
             let folder = TempDir::new().unwrap();
             let chosen = tree().treatment(&name, "test").unwrap();
             let places = Places { folder: folder.path(), checkout: &checkout };
-            let rendered = treatment(&tree(), &resolved, &chosen, places, WORKLOAD).unwrap();
+            let rendered = treatment(&tree(), &resolved, subject(&chosen), places, WORKLOAD).unwrap();
             rendered.write(folder.path()).unwrap();
             let plan = plan(&checkout, folder.path());
             assert_manifests(&plan, profile, &name);

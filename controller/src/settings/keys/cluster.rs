@@ -182,6 +182,12 @@ pub(super) const COMPONENTS: Section = Section {
         Key::new("pins.vllm_cpu", Text, "BENCHMARK_VLLM_CPU_VERSION", "vLLM image tag for CPUs."),
         Key::new("pins.llm_d_inference_sim", Text, "BENCHMARK_INFERENCE_SIM_VERSION", "llm-d-inference-sim image tag."),
         Key::new("pins.envoy", Text, "BENCHMARK_ENVOY_VERSION", "Envoy image tag of `envoy-standalone`."),
+        Key::new(
+            "pins.collector_image",
+            Text,
+            "BENCHMARK_COLLECTOR_IMAGE",
+            "Image with a Python in which metrics are sampled in the cluster.",
+        ),
         Key::new("pins.helm_diff", Text, "BENCHMARK_HELM_DIFF_HELM4_VERSION", "helm-diff plugin for Helm 4."),
         Key::new(
             "agentgateway.image",
@@ -214,6 +220,12 @@ pub(super) const COMPONENTS: Section = Section {
             Path,
             "LLM_D_BENCHMARK_CACHE_DIR",
             "Where the pinned checkout is kept; a folder of the user's cache when absent.",
+        ),
+        Key::new(
+            "upstream.planner",
+            Text,
+            "LLM_D_BENCHMARK_PLANNER",
+            "Where its planner package is installed from: a folder, an archive or what pip takes; what its own installer names when absent.",
         ),
         Key::new("upstream.url", Text, "LLM_D_BENCHMARK_URL", "Repository the pinned commit is fetched from.")
             .default("https://github.com/llm-d/llm-d-benchmark.git"),

@@ -149,6 +149,8 @@ pub struct Pins {
     pub llm_d_inference_sim: String,
     /// Envoy.
     pub envoy: String,
+    /// Image of the metrics collector.
+    pub collector_image: String,
     /// helm-diff for Helm 4.
     pub helm_diff: String,
 }
@@ -181,6 +183,8 @@ pub struct Upstream {
     pub dir: Option<PathBuf>,
     /// Where ours is kept.
     pub cache_dir: Option<PathBuf>,
+    /// Where the planner package is installed from; what the checkout's own installer names when absent.
+    pub planner: Option<String>,
     /// Repository.
     pub url: String,
 }

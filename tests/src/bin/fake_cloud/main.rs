@@ -6,11 +6,13 @@
 //! and marked in the journal, so that a typing error fails a test.
 
 mod answer;
+mod benchmark;
 mod call;
 mod fault;
 mod gcloud;
 mod kubectl;
 mod state;
+mod tools;
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -21,7 +23,14 @@ use serde_json::json;
 use sha2::Digest;
 
 /// What the programs that are played know to do.
-const PROGRAMS: [(&str, &[Verb]); 2] = [("gcloud", &gcloud::VERBS), ("kubectl", &kubectl::VERBS)];
+const PROGRAMS: [(&str, &[Verb]); 6] = [
+    ("gcloud", &gcloud::VERBS),
+    ("helm", &tools::HELM),
+    ("kind", &tools::KIND),
+    ("kubectl", &kubectl::VERBS),
+    ("llmdbenchmark", &benchmark::VERBS),
+    ("skopeo", &tools::SKOPEO),
+];
 
 /// The exit code for a call that the real program would not understand either.
 const NOT_UNDERSTOOD: i32 = 64;
@@ -39,7 +48,7 @@ fn main() {
         .iter()
         .find(|(name, _)| *name == program)
         .ok_or_else(|| format!("{program} is not played here"))
-        .and_then(|(_, verbs)| Call::parse(&words, verbs, stdin.clone()));
+        .and_then(|(_, verbs)| Call::parse(&arranged(&program, &words), verbs, stdin.clone()));
     let fault = fault::next(&folder, &words);
     journal(&folder, &words, &stdin, fault.as_ref(), parsed.is_err());
     if let Some(fault) = fault.as_ref().filter(|fault| !fault.after) {
@@ -57,6 +66,15 @@ fn main() {
     std::io::stdout().write_all(&answer.stdout).ok();
     std::io::stderr().write_all(answer.stderr.as_bytes()).ok();
     std::process::exit(answer.code);
+}
+
+/// The words with the verb first.
+fn arranged(program: &str, words: &[String]) -> Vec<String> {
+    match program {
+        "llmdbenchmark" => benchmark::arrange(words.to_vec()),
+        "skopeo" if words.iter().any(|word| word == "--version") => vec![words[0].clone(), "version".to_owned()],
+        _ => words.to_vec(),
+    }
 }
 
 /// The link that we were started by; a bare name was found on PATH.

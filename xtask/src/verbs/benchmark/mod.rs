@@ -10,7 +10,8 @@ use std::time::Instant;
 use controller::campaign::{Plan, execute};
 use controller::failure::{Failure, Kind};
 use controller::lifecycle::{Event, Observer};
-use controller::provider::{Harness, InferencePerf, OPEN_LOOP, OpenLoop};
+use controller::process::Session;
+use controller::provider::{self, Harness, InferencePerf, OPEN_LOOP, OpenLoop};
 use jiff::Timestamp;
 
 use crate::context::Context;
@@ -51,6 +52,7 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         progress.notify(Event::Warning { text, remedy: "see docs/settings.md".to_owned() });
     }
     plan.preflight()?;
+    provider::preflight(&plan, &Session::listening()?)?;
     eprintln!(
         "campaign {}: {} runs, {} requests, about {}",
         plan.id,

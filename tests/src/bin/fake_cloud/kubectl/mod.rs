@@ -214,7 +214,15 @@ fn logs(state: &mut Value, call: &Call) -> Answer {
 }
 
 /// `cat FILE` in a pod reads what it was given in `x-files`; every other command succeeds and says nothing.
+///
+/// The metrics collector prints its archive.
 fn exec(state: &mut Value, call: &Call) -> Answer {
+    if call.arguments.last().is_some_and(|word| word == "archive") {
+        return match pod(state, call) {
+            Ok(_) => Answer { stdout: archive(), ..Answer::done() },
+            Err(answer) => answer,
+        };
+    }
     let Some(file) = call.arguments.iter().skip_while(|word| *word != "cat").nth(1).cloned() else {
         return succeed(state, call);
     };
@@ -228,6 +236,27 @@ fn exec(state: &mut Value, call: &Call) -> Answer {
             Answer::failed(1, format!("cat: {file}: No such file or directory\ncommand terminated with exit code 1"))
         }
     }
+}
+
+/// What the collector sends: length and SHA-256 on a line, then a tar.gz of samples.
+fn archive() -> Vec<u8> {
+    use sha2::Digest;
+    let samples: String = (0..10)
+        .map(|second| {
+            let metrics = json!({"vllm:num_requests_running": 2.0, "vllm:kv_cache_usage_perc": 0.25});
+            format!("{}\n", json!({"at": format!("2026-08-17T10:00:{second:02}Z"), "elapsed_seconds": second, "source": "server-1", "metrics": metrics}))
+        })
+        .collect();
+    let mut builder = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+    let mut header = tar::Header::new_gnu();
+    header.set_size(samples.len() as u64);
+    header.set_cksum();
+    builder.append_data(&mut header, "samples.jsonl", samples.as_bytes()).expect("an archive");
+    let content = builder.into_inner().and_then(|gz| gz.finish()).expect("an archive");
+    let digest: String = sha2::Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut all = format!("{} {digest}\n", content.len()).into_bytes();
+    all.extend(content);
+    all
 }
 
 fn of_pod(state: &Value, call: &Call, field: &str) -> Result<String, Answer> {

@@ -1,0 +1,170 @@
+//! pip or uv, whichever this machine can use: makes an environment and installs into it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{Interpreter, Progress, Request, uv};
+use crate::failure::{Failure, Kind, Result};
+use crate::process::{Command, Error, Observer, Session};
+
+/// Installing may be slow, but hardly ever says nothing for this long.
+const SILENCE: Duration = Duration::from_secs(900);
+
+/// What installs packages into one environment.
+pub(crate) struct Installer {
+    /// uv's program; pip's is in the environment itself.
+    uv: Option<PathBuf>,
+    interpreter: PathBuf,
+    venv: PathBuf,
+}
+
+impl Installer {
+    /// Chooses: the user's configuration of pip is respected where there is one, since uv does not read it.
+    ///
+    /// # Errors
+    /// When neither can be had.
+    pub(crate) fn choose(
+        session: &Session,
+        request: &Request,
+        interpreter: &Interpreter,
+        venv: PathBuf,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self> {
+        let pip = interpreter.has_venv && (uv::overridden_by_pip() || uv::on_path().is_none());
+        let uv = if pip { None } else { Some(uv::find_or_install(session, request, progress)?) };
+        Ok(Self { uv, interpreter: interpreter.path.clone(), venv })
+    }
+
+    /// Makes the empty environment.
+    ///
+    /// # Errors
+    /// When the interpreter cannot.
+    pub(crate) fn create(&self, session: &Session) -> Result<()> {
+        const STEP: &str = "create environment";
+        let limit = Duration::from_secs(300);
+        match &self.uv {
+            None => Command::new(STEP, &self.interpreter)
+                .args(["-m", "venv", "--clear"])
+                .arg(&self.venv)
+                .timeout(limit)
+                .run(session)
+                .map_err(|error| {
+                    explain(error).hint("the interpreter's `venv` module must work: on Debian, install python3-venv")
+                })?,
+            Some(uv) => uv::command(STEP, uv)
+                .args(["venv", "--no-project", "--python"])
+                .arg(&self.interpreter)
+                .arg(&self.venv)
+                .timeout(limit)
+                .run(session)
+                .map_err(explain)?,
+        };
+        Ok(())
+    }
+
+    /// Installs what these arguments name.
+    ///
+    /// # Errors
+    /// When it cannot be had; the failure says what that most likely means.
+    pub(crate) fn install<A: AsRef<OsStr>>(
+        &self,
+        session: &Session,
+        step: &str,
+        arguments: impl IntoIterator<Item = A>,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let command = match &self.uv {
+            None => self
+                .pip(step)
+                .args(["install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"])
+                .pass("PIP_*"),
+            Some(uv) => uv::command(step, uv).args(["pip", "install", "--python"]).arg(self.python()),
+        };
+        command.args(arguments).no_progress(SILENCE).run_observed(session, observer).map_err(explain)?;
+        Ok(())
+    }
+
+    /// Its name and version.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub(crate) fn version(&self, session: &Session) -> Result<String> {
+        let command = match &self.uv {
+            None => self.pip("pip version").arg("--version"),
+            Some(uv) => uv::command("uv version", uv).arg("--version"),
+        };
+        let answer = command.timeout(Duration::from_secs(60)).capture(4096).run(session)?;
+        // `pip 24.2 from …` and `uv 0.9.1 (…)`: the rest names folders of this machine or build dates.
+        Ok(answer.stdout().split_whitespace().take(2).collect::<Vec<_>>().join(" "))
+    }
+
+    fn pip(&self, step: &str) -> Command {
+        Command::new(step, self.python()).args(["-m", "pip"])
+    }
+
+    fn python(&self) -> PathBuf {
+        self.venv.join("bin/python")
+    }
+}
+
+/// Whether the user has told pip where packages come from.
+pub(crate) fn configured_by_user() -> bool {
+    uv::overridden_by_pip()
+}
+
+/// Whether so many bytes are free for a folder.
+///
+/// # Errors
+/// A usage failure when they are not.
+pub(crate) fn check_space(folder: &Path, needed: u64) -> Result<()> {
+    let statistics = nix::sys::statvfs::statvfs(folder).map_err(Failure::internal)?;
+    // As floats, because these numbers have another width on each system.
+    let free = statistics.blocks_available() as f64 * statistics.fragment_size() as f64 / 1e9;
+    let needed = needed as f64 / 1e9;
+    if free >= needed {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{free:.1} GB are free for {}, {needed:.1} GB are needed", folder.display()))
+        .hint("make room, or set XDG_CACHE_HOME to a folder on another disk"))
+}
+
+/// Says what an installer's failure most likely means.
+pub(crate) fn explain(error: Error) -> Failure {
+    const MEANINGS: [(&[&str], &str); 4] = [
+        (
+            &["No space left on device", "os error 28"],
+            "the disk is full: make room, or set XDG_CACHE_HOME to a folder on another disk",
+        ),
+        (
+            &["DO NOT MATCH THE HASHES", "Hash mismatch", "hash mismatch"],
+            "the registry serves other files than the published ones: check the index in PIP_INDEX_URL or pip.conf",
+        ),
+        (
+            &[
+                "Failed to establish a new connection",
+                "Name or service not known",
+                "Temporary failure in name resolution",
+                "ConnectTimeoutError",
+                "ProxyError",
+                "Connection refused",
+                "error sending request",
+                "dns error",
+                "SSLError",
+                "CERTIFICATE_VERIFY_FAILED",
+            ],
+            "the package registry cannot be reached: check the network, HTTPS_PROXY, PIP_INDEX_URL and PIP_CERT, then run again",
+        ),
+        (
+            &["No matching distribution found", "no version of", "No solution found"],
+            "the registry does not offer a package for this Python and machine: check the index, or try another --python",
+        ),
+    ];
+    let said = format!("{}\n{}", error.stdout_tail(), error.stderr_tail());
+    let meaning = MEANINGS.iter().find(|(signs, _)| signs.iter().any(|sign| said.contains(sign)));
+    let failure = error.failure(Kind::Usage);
+    match meaning {
+        Some((_, meaning)) => failure.hint(*meaning),
+        None => failure,
+    }
+}

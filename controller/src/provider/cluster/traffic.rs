@@ -1,0 +1,168 @@
+//! Follows a load from outside: how far it has come, and when its last request has ended.
+//!
+//! The harness writes reports for minutes after the last request. Whoever pays for accelerators may give them back in that
+//! time, so the end of traffic is an event of its own.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_yaml::Value;
+
+use super::cell::Up;
+use crate::cluster::{Kubectl, object};
+use crate::failure::Result;
+use crate::lifecycle::{Event, Observer};
+
+/// The label of the harness's pods.
+const HARNESS: &str = "--selector=app=llmdbench-harness-launcher";
+/// The line that says that traffic has ended.
+const COMPLETE: &str = "LLMDBENCH_EVENT_V1 traffic_complete";
+/// Prints the marker of each experiment of which traffic has ended.
+const MARKER: &str = "cat /requests/*/traffic_complete.yaml 2>/dev/null || true";
+/// Between two looks.
+const PAUSE: Duration = Duration::from_secs(5);
+/// How often the end of the run is looked for in between.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Who takes accelerators and gives them back. Each method is called at most once a cell, and may take its time.
+pub trait Release: Sync {
+    /// A cell begins: nothing of it is deployed yet.
+    ///
+    /// # Errors
+    /// When what the cell needs cannot be had; it then ends.
+    fn cell_begins(&self, _cluster: &Kubectl) -> Result<()> {
+        Ok(())
+    }
+
+    /// The cell's last request has ended; reports are still being written and collected.
+    ///
+    /// # Errors
+    /// When what should be given back is still held: the cell then fails after its evidence is collected.
+    fn load_ended(&self, _cluster: &Kubectl) -> Result<()> {
+        Ok(())
+    }
+
+    /// The cell has been torn down, or as much of it as could be; called after failures and interruptions too, in a
+    /// session for cleanup.
+    ///
+    /// # Errors
+    /// A cleanup failure when what should be given back is still held.
+    fn cell_ended(&self, _cluster: &Kubectl) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Keeps everything.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep;
+
+impl Release for Keep {}
+
+/// Watches one load.
+pub(super) struct Watch<'a> {
+    kubectl: Kubectl,
+    namespace: String,
+    stages: usize,
+    release: &'a dyn Release,
+    observer: &'a dyn Observer,
+}
+
+/// What a look at the harness's log tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Position {
+    /// The stage that was begun last, from 0.
+    pub(super) stage: Option<usize>,
+    /// Whether the last request has ended.
+    pub(super) complete: bool,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(up: &Up<'_>, workload: &str, release: &'a dyn Release, observer: &'a dyn Observer) -> Self {
+        let stages = serde_yaml::from_str::<Value>(workload)
+            .ok()
+            .and_then(|workload| Some(workload.get("load")?.get("stages")?.as_sequence()?.len()))
+            .unwrap_or_default();
+        Self { kubectl: up.kubectl.clone(), namespace: up.namespace.clone(), stages, release, observer }
+    }
+
+    /// Looks until traffic or the run has ended, and tells both observer and release.
+    ///
+    /// # Errors
+    /// What the release failed with.
+    pub(super) fn follow(&self, finished: &AtomicBool) -> Result<()> {
+        let mut told = None;
+        while !finished.load(Ordering::Relaxed) && !self.kubectl.session().interruption().urgent() {
+            // A look that fails is no news: the run itself says when something is wrong.
+            let seen = self.look().unwrap_or_default();
+            if let Some(stage) = seen.stage.filter(|stage| Some(*stage) != told) {
+                told = Some(stage);
+                self.observer.notify(Event::Preparing { what: format!("stage {} of {} runs", stage + 1, self.stages) });
+            }
+            if seen.complete {
+                self.observer.notify(Event::Preparing { what: "traffic has ended; collecting its reports".to_owned() });
+                return self.release.load_ended(&self.kubectl);
+            }
+            let next = Instant::now() + PAUSE;
+            while Instant::now() < next && !finished.load(Ordering::Relaxed) {
+                std::thread::sleep(TICK);
+            }
+        }
+        Ok(())
+    }
+
+    fn look(&self) -> Result<Position> {
+        let namespace = format!("--namespace={}", self.namespace);
+        let pods = self.kubectl.list("pods", &[&namespace, HARNESS])?;
+        let Some(pod) = pods.iter().find(|pod| object::phase(pod) == "Running") else { return Ok(Position::default()) };
+        let name = object::name(pod);
+        let log = self.kubectl.ask(&["logs", name, &namespace, "--tail=400"])?;
+        let mut position = position(&log, self.stages);
+        if !position.complete {
+            let marker = self.kubectl.ask(&["exec", name, &namespace, "--", "sh", "-c", MARKER])?;
+            position.complete = marker.contains("traffic_complete");
+        }
+        Ok(position)
+    }
+}
+
+/// Reads the end of a harness's log.
+pub(super) fn position(log: &str, stages: usize) -> Position {
+    let mut position = Position::default();
+    for line in log.lines() {
+        if line.contains(COMPLETE) {
+            position.complete = true;
+        }
+        let Some((stage, what)) = stage_of(line) else { continue };
+        match what {
+            "run started" => position.stage = Some(stage),
+            "run completed" if stages > 0 && stage + 1 == stages => position.complete = true,
+            _ => {}
+        }
+    }
+    position
+}
+
+/// `… Stage 3 - run started` as `(3, "run started")`.
+fn stage_of(line: &str) -> Option<(usize, &str)> {
+    let (_, rest) = line.rsplit_once("Stage ")?;
+    let (number, what) = rest.split_once(" - ")?;
+    Some((number.parse().ok()?, what.trim_end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_sign_of_the_end_of_traffic_is_understood_and_only_those_of_the_last_stage() {
+        let log = "2026-08-17 10:15:00,1 - x - INFO - Stage 0 - run started\nINFO - Stage 0 - run completed\n";
+        assert_eq!(position(log, 2), Position { stage: Some(0), complete: false });
+        let log = format!("{log}INFO - Stage 1 - run started\n");
+        assert_eq!(position(&log, 2), Position { stage: Some(1), complete: false });
+        assert!(position(&format!("{log}INFO - Stage 1 - run completed\r\n"), 2).complete);
+        assert!(
+            position(&format!("{log}LLMDBENCH_EVENT_V1 traffic_complete experiment_id=a final_stage_id=1"), 2).complete
+        );
+        assert!(!position("INFO - Stage 1 - run completed", 0).complete, "without a ladder no stage is the last one");
+    }
+}
