@@ -28,13 +28,13 @@ pub fn words(text: &str, block: u32) -> Prompt {
     Prompt { tokens, hashes: hashes.into() }
 }
 
-/// A picker's view of a prompt: 4 bytes are a pseudo-token, hashed in full blocks of `block` pseudo-tokens, at most
-/// `most_blocks`; the first hash covers the model's name. A tail shorter than a block is counted and not indexed.
+/// A picker's view of a prompt: 4 bytes are a pseudo-token, hashed in blocks of `block` pseudo-tokens, at most
+/// `most_blocks`; the first hash covers the model's name. A tail shorter than a block is a block too.
 pub fn pseudo_tokens(model: &str, text: &[u8], block: u32, most_blocks: usize) -> Prompt {
     let bytes = block as usize * PSEUDO_TOKEN_BYTES;
     let mut previous = xxh64(model.as_bytes(), 0);
     let hashes: Arc<[u64]> = text
-        .chunks_exact(bytes)
+        .chunks(bytes)
         .take(most_blocks)
         .map(|content| {
             let mut hasher = Xxh64::new(0);
@@ -78,15 +78,16 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_shorter_than_a_block_is_counted_and_not_hashed() {
+    fn a_tail_shorter_than_a_block_is_a_block_to_the_picker_and_none_to_the_server() {
         let prompt = words("a b c", 2);
         assert_eq!((prompt.tokens, prompt.hashes.len()), (3, 1));
         let prompt = pseudo_tokens("m", &[b'x'; 257], 64, 100);
-        assert_eq!((prompt.tokens, prompt.hashes.len()), (65, 1));
+        assert_eq!((prompt.tokens, prompt.hashes.len()), (65, 2));
+        assert_eq!(pseudo_tokens("m", &[b'x'; 257], 64, 1).hashes.len(), 1, "no more blocks than are looked at");
     }
 
     #[test]
-    fn a_laptop_prompt_of_a_known_group_matches_23_of_27_picker_blocks() {
+    fn a_laptop_prompt_of_a_known_group_matches_23_of_28_picker_blocks() {
         let group: Vec<_> = (0..1200).map(crate::tokenizer::word).collect();
         let prompt = |question: usize| {
             let question = (0..192).map(|word| crate::tokenizer::word(2000 + question * 192 + word));
@@ -95,7 +96,7 @@ mod tests {
         };
         let hashes = |question| pseudo_tokens("m", prompt(question).as_bytes(), 64, 2048).hashes;
         let (one, two) = (hashes(0), hashes(1));
-        assert_eq!(one.len(), 27);
+        assert_eq!(one.len(), 28);
         assert_eq!(one.iter().zip(two.iter()).filter(|(one, two)| one == two).count(), 23);
         assert_eq!(words(&prompt(0), 16).tokens, 1392);
         assert_eq!(words(&prompt(0), 16).hashes.len(), 87);

@@ -8,6 +8,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::config::Policy;
+use crate::config::hardware::KvCache;
 use crate::config::policy::{ApproxPrefixCache, Kind, PrefixCacheAffinity};
 
 use super::cache::{Cache, Prompt};
@@ -85,6 +86,17 @@ impl Picker {
         }
     }
 
+    /// Takes in what servers say of their KV caches, all alike, before the first choice: with `autoTune` the index
+    /// remembers as many blocks for each server as its cache has, in blocks of the cache's size (64 pseudo-tokens at least).
+    pub fn tune(&mut self, cache: &KvCache) {
+        let Some(prefix) = self.prefix.as_mut().filter(|prefix| prefix.auto_tune) else { return };
+        prefix.block_size_tokens = cache.block_tokens;
+        prefix.lru_capacity_per_server = cache.capacity_tokens / cache.block_tokens;
+        for endpoint in &mut self.endpoints {
+            endpoint.index = Some(Cache::new(prefix.lru_capacity_per_server, 1));
+        }
+    }
+
     /// Pseudo-tokens of a block, and blocks of a prompt that are looked at, for [`super::hash::pseudo_tokens`].
     pub fn blocks(&self) -> (u32, usize) {
         self.prefix.as_ref().map_or((64, 0), |prefix| (prefix.block_tokens(), prefix.most_blocks()))
@@ -156,8 +168,11 @@ impl Picker {
         for endpoint in &mut self.endpoints {
             endpoint.score = 0.0;
             endpoint.matched = endpoint.index.as_ref().map_or(0, |index| index.fit(&prompt.hashes).hit);
-            let matched = u64::from(endpoint.matched) * u64::from(block);
-            endpoint.uncached = u64::from(prompt.tokens).saturating_sub(matched);
+            // A tail that fills no block counts as a whole one; what lies beyond the indexed blocks is added.
+            let blocks = |blocks: usize| blocks as u64 * u64::from(block);
+            let indexed = blocks(prompt.hashes.len());
+            endpoint.uncached =
+                indexed - blocks(endpoint.matched as usize) + u64::from(prompt.tokens).saturating_sub(indexed);
         }
     }
 

@@ -166,19 +166,27 @@ impl Server {
         overhead.request_seconds + overhead.per_running_request_seconds * self.running.len() as f64
     }
 
-    /// Puts a request at the queue's end.
+    /// Whether a server of this hardware can ever run a request.
     ///
     /// # Errors
-    /// When it could never run: larger than the KV cache, or empty.
-    pub fn submit(&mut self, request: Request) -> Result<SequenceId, Rejection> {
-        let (prompt_tokens, output_tokens) = (request.prompt.tokens, request.output_tokens);
-        let capacity_tokens = self.cache.capacity();
+    /// When it is larger than the KV cache, or empty.
+    pub fn admissible(hardware: &Hardware, prompt: &Prompt, output_tokens: u32) -> Result<(), Rejection> {
+        let (prompt_tokens, capacity_tokens) = (prompt.tokens, hardware.kv_cache.capacity_tokens);
         if prompt_tokens == 0 || output_tokens == 0 {
             return Err(Rejection::Empty);
         }
         if prompt_tokens.checked_add(output_tokens).is_none_or(|tokens| tokens > capacity_tokens) {
             return Err(Rejection::TooLarge { prompt_tokens, output_tokens, capacity_tokens });
         }
+        Ok(())
+    }
+
+    /// Puts a request at the queue's end.
+    ///
+    /// # Errors
+    /// When it could never run: larger than the KV cache, or empty.
+    pub fn submit(&mut self, request: Request) -> Result<SequenceId, Rejection> {
+        Self::admissible(&self.hardware, &request.prompt, request.output_tokens)?;
         if self.is_idle() && self.now < request.visible {
             (self.now, self.previous) = (request.visible, request.visible);
         }

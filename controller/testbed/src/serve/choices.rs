@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::config::Policy;
+use crate::config::hardware::KvCache;
 use crate::engine::{Pick, Picker, hash};
 
 use super::api::{Endpoint, Generation, Refusal};
@@ -38,6 +39,11 @@ impl Choices {
             prefixes: vec![HashSet::new(); servers],
         };
         Self { model: model.to_owned(), state: Mutex::new(state), failed: AtomicU64::new(0) }
+    }
+
+    /// Takes in what servers say of their KV caches, before the first choice.
+    pub fn tune(&self, cache: &KvCache) {
+        lock(&self.state).picker.tune(cache);
     }
 
     /// The text that a request's prompt consists of; empty for paths that do not generate.

@@ -125,6 +125,9 @@ pub(crate) fn start(config: &Config, hardware: &Hardware, policy: Option<&Policy
     }
     addresses.extend(&config.backends);
     let front = front(config, policy, &addresses, &servers)?;
+    if let Some(Front { kind: Kind::Router(router), .. }) = front.as_ref().filter(|_| !servers.is_empty()) {
+        router.choices().tune(&hardware.kv_cache);
+    }
     let admin = listen(config.ports.admin)?;
     let ready = Ready {
         ready: true,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 pub struct ApproxPrefixCache {
-    /// Read for compatibility: the testbed always uses the sizes below.
+    /// Whether sizes that servers report take the place of `block_size_tokens` and `lru_capacity_per_server`.
     pub auto_tune: bool,
     /// Pseudo-tokens (4 bytes) of a block; values below 64 count as 64.
     pub block_size_tokens: u32,
