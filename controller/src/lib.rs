@@ -11,6 +11,7 @@ pub mod cluster;
 pub mod doctor;
 pub mod evidence;
 pub mod failure;
+pub mod forecast;
 pub mod gke;
 pub mod harness;
 pub mod lifecycle;

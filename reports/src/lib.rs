@@ -9,6 +9,7 @@ pub mod campaign;
 pub mod compare;
 pub mod export;
 pub mod files;
+pub mod forecast;
 pub mod gate;
 pub mod manifest;
 pub mod model;

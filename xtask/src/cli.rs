@@ -41,6 +41,8 @@ pub enum Verb {
     Upstream(verbs::upstream::Args),
     /// Render a cluster campaign and print its commands without touching a cluster
     Plan(verbs::plan::Args),
+    /// Compute in virtual time what a campaign will show, how long it takes and how many repetitions it needs
+    Forecast(verbs::forecast::Args),
     /// Run a campaign: every treatment, the real harness, a comparison report
     Benchmark(verbs::benchmark::Args),
     /// Google Kubernetes Engine: provision, take and give back GPU nodes, clean up, whole campaigns
@@ -80,6 +82,7 @@ impl Verb {
             Self::Upstream(args) => verbs::upstream::run(args, context),
             Self::Plan(args) => verbs::plan::run(args, context),
             Self::Benchmark(args) => verbs::benchmark::run(args, context),
+            Self::Forecast(args) => verbs::forecast::run(args, context),
             Self::Gke(args) => verbs::gke::run(args, context),
             Self::Profiles(args) => verbs::list::profiles(args, context),
             Self::Treatments(args) => verbs::list::treatments(args, context),

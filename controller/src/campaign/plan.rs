@@ -128,12 +128,17 @@ const STAGE_BYTES: u64 = 60_000;
 /// Logs, metrics and the report.
 const FIXED_BYTES: u64 = 4 << 20;
 
+/// Seconds from the harness's start to its end for a run of `stages` stages whose load, drains and pauses take `seconds`.
+pub(crate) fn schedule_seconds(stages: usize, seconds: f64) -> f64 {
+    let between = HARNESS_STAGE * u32::try_from(stages.saturating_sub(1)).unwrap_or(u32::MAX);
+    seconds + HARNESS.as_secs_f64() + between.as_secs_f64()
+}
+
 fn estimate(resolved: &Resolved, cells: usize) -> Estimate {
     let workload = &resolved.settings.workload;
     let stages = workload.stages.len();
     let requests = workload.planned_requests();
-    let harness = HARNESS + HARNESS_STAGE * u32::try_from(stages.saturating_sub(1)).unwrap_or(u32::MAX);
-    let seconds = workload.seconds() + harness.as_secs_f64() + AROUND.as_secs_f64();
+    let seconds = schedule_seconds(stages, workload.seconds()) + AROUND.as_secs_f64();
     let bytes = requests * REQUEST_BYTES + stages as u64 * STAGE_BYTES;
     let cells = cells as u64;
     Estimate {

@@ -22,7 +22,7 @@ const TOKENIZER: &str = "tokenizer";
 ///
 /// # Errors
 /// A usage failure when the workload could not be run.
-pub(super) fn unplaced(root: &std::path::Path, settings: &Settings) -> Result<Workload> {
+pub(crate) fn unplaced(root: &std::path::Path, settings: &Settings) -> Result<Workload> {
     workload(root, settings, "http://endpoint", TOKENIZER)
 }
 

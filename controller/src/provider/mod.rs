@@ -20,6 +20,7 @@ use crate::settings::{Place, Resolved};
 pub(crate) use cluster::kind;
 pub use cluster::{Campaign as ClusterCampaign, Cluster, Keep, Release};
 pub use inference_perf::InferencePerf;
+pub(crate) use inference_perf::unplaced;
 pub use local::Local;
 pub use open_loop::OpenLoop;
 

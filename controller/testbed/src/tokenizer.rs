@@ -9,6 +9,9 @@ use serde_json::json;
 
 /// How many words the vocabulary holds, besides the unknown word.
 pub const WORDS: usize = 8192;
+
+/// An answer's words lie this far apart, so that a chunk that is lost or out of order shows.
+pub const ANSWER_STRIDE: usize = 7;
 const UNKNOWN: &str = "[UNK]";
 
 /// The `index`-th word: four lower-case letters, all different for indices below 26^4.

@@ -9,7 +9,7 @@ mod verdict;
 
 pub use build::{KNEE_FACTOR, SATURATION_SHARE, series};
 pub use delta::{Delta, RunInterval, Verdict, Word};
-pub use series::{Point, Series, Totals, Turn};
+pub use series::{Point, Series, Totals, Turn, band_of_sorted};
 pub use slo::{Attainment, Bounds, SloResult};
 pub use verdict::{CONFIDENCE, MIN_REPETITIONS, NOISE_FLOOR, RUN_SPREAD, Side, delta};
 

@@ -1,8 +1,8 @@
 //! One treatment over its ladder.
 
 use crate::campaign::FailedRepetition;
-use crate::model::{Failure, Level, Metric, Stack, Stage};
-use crate::statistics::Spread;
+use crate::model::{Failure, Harness, Level, Metric, Stack, Stage};
+use crate::statistics::{Spread, percentile_of_sorted};
 
 use super::{RunInterval, SloResult};
 
@@ -97,13 +97,36 @@ impl Point {
         self.repetitions.iter().all(|(_, stage)| stage.sampled.is_some())
     }
 
+    /// Whether nobody measured it: a forecast's repetitions are runs in virtual time.
+    pub fn is_forecast(&self) -> bool {
+        self.repetitions.iter().any(|(_, stage)| stage.harness.tool == Harness::FORECAST_TOOL)
+    }
+
+    /// How far repetitions lie apart, when there are several: lowest and highest; in a forecast the 5th and 95th
+    /// percentile, because the extremes of many runs only tell how many there were.
+    pub fn band(&self, metric: Metric) -> Option<(f64, f64)> {
+        let spread = self.spread(metric).filter(|spread| spread.count() > 1)?;
+        let forecast = self.is_forecast();
+        Some(if forecast { band_of_sorted(&spread.values)? } else { (spread.min, spread.max) })
+    }
+
     /// Whether the median inter-token latency says nothing in some repetition; see [`Stage::itl_is_chunked`].
     pub fn itl_is_chunked(&self) -> bool {
         self.repetitions.iter().any(|(_, stage)| stage.itl_is_chunked())
     }
 }
 
+/// The 5th and 95th percentile of ascending values.
+pub fn band_of_sorted(values: &[f64]) -> Option<(f64, f64)> {
+    Some((percentile_of_sorted(values, 0.05)?, percentile_of_sorted(values, 0.95)?))
+}
+
 impl Series {
+    /// Whether nobody measured it.
+    pub fn is_forecast(&self) -> bool {
+        self.points.iter().chain(&self.warm_up).any(Point::is_forecast)
+    }
+
     /// The point at a level.
     pub fn at(&self, level: Level) -> Option<&Point> {
         self.points.iter().find(|point| point.level.same(level))

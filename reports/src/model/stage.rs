@@ -159,6 +159,11 @@ pub struct Prefix {
     pub prompts_per_group: Option<u64>,
 }
 
+impl Harness {
+    /// The name under which stages are listed that nobody measured: computed in virtual time.
+    pub const FORECAST_TOOL: &str = "forecast";
+}
+
 impl Stage {
     /// The stage's place on the ladder's axis: its concurrency where the load was concurrent, its requested rate
     /// otherwise. `None` when the document names neither.

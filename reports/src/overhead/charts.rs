@@ -28,7 +28,7 @@ pub fn charts(overhead: &Overhead) -> Vec<Chart> {
             .collect(),
         identity: None,
         footer: vec![format!("measured by {}; campaign {}", overhead.client, overhead.campaign_id)],
-        simulated: overhead.simulated,
+        stamp: overhead.simulated.then_some("SIMULATED"),
     };
     wanted.into_iter().map(chart).filter(Chart::has_data).collect()
 }

@@ -8,6 +8,7 @@ pub mod clean;
 pub mod completions;
 pub mod doctor;
 pub mod export;
+pub mod forecast;
 pub mod gate;
 pub mod gke;
 pub mod list;

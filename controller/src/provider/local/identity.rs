@@ -9,6 +9,7 @@ use super::ground::Ground;
 use super::servers;
 use crate::campaign::Identity;
 use crate::failure::{Failure, Result};
+use crate::forecast;
 use crate::process::Session;
 use crate::settings::{Resolved, Settings};
 
@@ -23,10 +24,14 @@ pub(in crate::provider) fn identity(root: &Path, resolved: &Resolved) -> Result<
     let settings = &resolved.settings;
     let ground = Ground::survey(resolved, &Session::unrecorded())?;
     let addresses = ground.addresses();
-    let workload = unplaced(root, settings)?.to_yaml()?;
+    let planned = unplaced(root, settings)?;
+    let workload = planned.to_yaml()?;
     for treatment in &resolved.treatments {
         let config = servers::configure(root, settings, treatment, &addresses)?;
         let hardware = testbed::config::Hardware::read(&config.hardware).map_err(Failure::usage)?;
+        if addresses.is_empty() && config.constant.is_none() {
+            forecast::require_admissible(&planned, &hardware)?;
+        }
         if let Some(policy) = &config.router.policy {
             testbed::config::Policy::read(policy, &hardware.plugin_defaults).map_err(Failure::usage)?;
         }

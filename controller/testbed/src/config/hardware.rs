@@ -14,6 +14,9 @@ use super::{Error, not_negative, policy, positive, read_yaml};
 pub struct Hardware {
     /// One line for people: model, accelerator, how many.
     pub description: String,
+    /// What real servers it stands for; absent when it stands for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub describes: Option<Describes>,
     /// Accelerators that one server occupies; 0 when it is only simulated.
     pub gpus_per_server: u32,
     /// Bytes of text a token stands for; pickers count bytes where servers count tokens.
@@ -30,6 +33,16 @@ pub struct Hardware {
     /// defaults and give way to what a policy says itself.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub plugin_defaults: IndexMap<String, Mapping>,
+}
+
+/// The real servers that a hardware model stands for; forecasts find it by them.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Describes {
+    /// The served model's name: `Qwen/Qwen3-32B`.
+    pub model: String,
+    /// The accelerator's model: `h100`.
+    pub accelerator: String,
 }
 
 /// Coefficients of one step's duration. With R sequences running, T context tokens of decoding sequences, U unique

@@ -97,6 +97,21 @@ impl Setup {
         Self { delay: seconds, ..self }
     }
 
+    /// The same prompts and load with other coefficients; the KV cache stays as it is.
+    ///
+    /// # Errors
+    /// When the hardware model is impossible.
+    pub fn with_hardware(&self, hardware: Hardware) -> Result<Self, Error> {
+        hardware.check().map_err(Error::Hardware)?;
+        let kv_cache = self.hardware.kv_cache;
+        Ok(Self { hardware: Hardware { kv_cache, ..hardware }, ..self.clone() })
+    }
+
+    /// How many servers.
+    pub fn servers(&self) -> usize {
+        self.servers
+    }
+
     /// The ladder.
     pub fn load(&self) -> &Load {
         &self.load

@@ -8,7 +8,7 @@ use rand_distr::StandardNormal;
 use rand_pcg::Pcg64Mcg;
 
 use crate::config::Hardware;
-use crate::engine::{Prompt, hash};
+use crate::engine::{Prompt, Server, hash};
 
 use super::Error;
 
@@ -120,9 +120,17 @@ impl Prompts {
             return Err(Error::NoPrompts);
         }
         for asked in &prompts.all {
-            crate::engine::Server::admissible(hardware, &asked.server, asked.output_tokens)?;
+            Server::admissible(hardware, &asked.server, asked.output_tokens)?;
         }
         Ok(prompts)
+    }
+
+    /// Whether a server of this hardware can ever run a prompt of `input` tokens that asks for `output`.
+    ///
+    /// # Errors
+    /// When it is larger than the KV cache, or empty.
+    pub fn admissible(hardware: &Hardware, input: u32, output: u32) -> Result<(), Error> {
+        Ok(Server::admissible(hardware, &Prompt { tokens: input, hashes: Arc::from([]) }, output)?)
     }
 
     /// The order in which a run sends them.

@@ -203,7 +203,8 @@ impl Writer {
 
     /// The `index`-th token's text, with the space that separates it from the next one.
     fn token(&self, index: u32) -> String {
-        let word = (self.tag as usize).wrapping_mul(31).wrapping_add(index as usize * 7) % tokenizer::WORDS;
+        let word = (self.tag as usize).wrapping_mul(31).wrapping_add(index as usize * tokenizer::ANSWER_STRIDE)
+            % tokenizer::WORDS;
         tokenizer::word(word) + " "
     }
 

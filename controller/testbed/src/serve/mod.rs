@@ -26,7 +26,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use serde::{Deserialize, Serialize};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::config::{self, Config, Hardware, Policy, RouterKind};
 
@@ -45,6 +45,9 @@ pub use scrape::keep as scrape;
 
 /// Threads of the HTTP runtime: the servers' own threads mostly sleep.
 const WORKERS: usize = 2;
+
+/// Connections that may wait to be accepted: a burst of clients must not be refused.
+const BACKLOG: u32 = 4096;
 
 /// How long a listener waits when a connection cannot be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -236,9 +239,10 @@ impl Admin {
 /// When the port cannot be had.
 pub fn listen(port: u16) -> Result<TcpListener, Error> {
     let open = || {
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-        listener.set_nonblocking(true)?;
-        TcpListener::from_std(listener)
+        let socket = TcpSocket::new_v4()?;
+        socket.set_reuseaddr(true)?;
+        socket.bind((Ipv4Addr::LOCALHOST, port).into())?;
+        socket.listen(BACKLOG)
     };
     open().map_err(|source| Error::Listen { port, source })
 }

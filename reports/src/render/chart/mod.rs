@@ -35,8 +35,9 @@ pub struct Chart {
     pub identity: Option<String>,
     /// Lines below the chart: unit and source of the axes, repetitions, missing points, what the chart does not show.
     pub footer: Vec<String>,
-    /// Whether the numbers come from the testbed; stamped on the chart, because charts travel without their page.
-    pub simulated: bool,
+    /// What the numbers are when they were not measured on real servers (`SIMULATED`, `FORECAST`); stamped on the chart,
+    /// because charts travel without their page.
+    pub stamp: Option<&'static str>,
 }
 
 /// An axis: its label with unit, and how values map onto it.

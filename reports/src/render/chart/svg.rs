@@ -120,11 +120,11 @@ impl Canvas {
     /// Title, subtitle, legend; returns where the plot may begin.
     fn head(&mut self, chart: &Chart) -> f64 {
         let mut y = 30.0;
-        let stamp = if chart.simulated { "SIMULATED" } else { "" };
+        let stamp = chart.stamp.unwrap_or_default();
         let stamp_room = text_width(stamp, FOOTER) + 24.0;
         let title = fitted(&chart.title, TITLE, WIDTH - 2.0 * MARGIN - stamp_room);
         self.text((MARGIN, y), &ink(TITLE), " font-weight=\"600\"", &title);
-        if chart.simulated {
+        if !stamp.is_empty() {
             let rest = " text-anchor=\"end\" letter-spacing=\"0.8\"";
             self.text((WIDTH - MARGIN, y - 1.0), &muted(FOOTER), rest, stamp);
         }

@@ -19,7 +19,7 @@ fn chart(series: Vec<Series>) -> Chart {
         series,
         identity: None,
         footer: vec!["Source: inference-perf.".to_owned()],
-        simulated: false,
+        stamp: None,
     }
 }
 

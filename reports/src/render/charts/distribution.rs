@@ -131,6 +131,6 @@ fn chart(context: &Context, of: &Distributed, level: Level) -> Option<Chart> {
         identity: None,
         series,
         footer: context.signed(footer),
-        simulated: context.simulated,
+        stamp: context.stamp(),
     })
 }

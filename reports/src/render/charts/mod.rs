@@ -61,7 +61,7 @@ impl Context<'_> {
             .then(|| "completed = requested".to_owned()),
             series,
             footer: self.signed(footer),
-            simulated: self.simulated,
+            stamp: self.stamp(),
         };
         chart.has_data().then_some(chart)
     }
@@ -72,7 +72,7 @@ impl Context<'_> {
         let series = self.series(|measured| Point {
             x: measured.median(Metric::OutputTokenRate),
             y: measured.median(ttft),
-            spread: measured.spread(ttft).filter(|spread| spread.count() > 1).map(|spread| (spread.min, spread.max)),
+            spread: measured.band(ttft),
         });
         let placed =
             |series: &Series| series.points.iter().filter(|point| point.x.is_some() && point.y.is_some()).count();
@@ -93,7 +93,7 @@ impl Context<'_> {
             identity: None,
             series,
             footer: self.signed(footer),
-            simulated: self.simulated,
+            stamp: self.stamp(),
         };
         (several && chart.has_data()).then_some(chart)
     }
@@ -121,6 +121,15 @@ impl Context<'_> {
         self.drawn.iter().filter_map(missing).collect()
     }
 
+    /// Whether nobody measured what is drawn.
+    fn forecast(&self) -> bool {
+        self.drawn.iter().any(|drawn| drawn.treatment.is_forecast())
+    }
+
+    fn stamp(&self) -> Option<&'static str> {
+        if self.forecast() { Some("FORECAST") } else { self.simulated.then_some("SIMULATED") }
+    }
+
     /// The lines that every chart ends with: repetitions, simulation, load generator, campaign.
     fn signed(&self, mut footer: Vec<String>) -> Vec<String> {
         footer.push(repetitions(self.drawn));
@@ -129,8 +138,9 @@ impl Context<'_> {
         let harness = stage.map(|(_, stage)| &stage.harness).filter(|harness| !harness.tool.is_empty());
         let mut source = format!("Campaign {}", self.campaign_id);
         if let Some(harness) = harness {
+            let verb = if self.forecast() { "computed" } else { "measured" };
             let version = harness.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
-            source.push_str(&format!(", measured by {}{version}", harness.tool));
+            source.push_str(&format!(", {verb} by {}{version}", harness.tool));
         }
         if self.simulated {
             source.push_str(", model servers simulated by the testbed");
@@ -142,6 +152,10 @@ impl Context<'_> {
 
 /// What lines and bands are, in words.
 pub(super) fn repetitions(drawn: &[Drawn]) -> String {
+    if let Some(forecast) = drawn.iter().find(|drawn| drawn.treatment.is_forecast()) {
+        let runs = forecast.treatment.repetitions.len();
+        return format!("Lines: median of {runs} computed runs. Bands: 5th to 95th percentile.");
+    }
     let counts = || drawn.iter().map(|drawn| drawn.treatment.repetitions.len());
     match (counts().min().unwrap_or(0), counts().max().unwrap_or(0)) {
         (_, 0 | 1) => "One repetition: how far repetitions would lie apart is not known.".to_owned(),
@@ -159,12 +173,9 @@ fn series(drawn: &Drawn, points: Vec<Point>, dense: bool) -> Series {
 }
 
 fn point(measured: &Measured, figure: &Figure) -> Point {
-    let spread = measured.spread(figure.metric);
     Point {
         x: Some(measured.level.value()),
-        y: spread.as_ref().map(|spread| spread.median * figure.factor),
-        spread: spread
-            .filter(|spread| spread.count() > 1)
-            .map(|spread| (spread.min * figure.factor, spread.max * figure.factor)),
+        y: measured.median(figure.metric).map(|median| median * figure.factor),
+        spread: measured.band(figure.metric).map(|(low, high)| (low * figure.factor, high * figure.factor)),
     }
 }

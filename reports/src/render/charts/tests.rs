@@ -85,5 +85,5 @@ fn records_draw_every_percent_only_where_all_treatments_have_them() {
 #[test]
 fn simulated_numbers_are_stamped_on_every_chart() {
     let charts = drawn_charts(&fixture::simulated(fixture::published()));
-    assert!(charts.iter().all(|chart| chart.simulated && chart.footer.iter().any(|line| line.contains("simulated"))));
+    assert!(charts.iter().all(|chart| chart.stamp == Some("SIMULATED") && chart.footer.iter().any(|line| line.contains("simulated"))));
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::campaign::Campaign;
 use crate::compare::{Comparison, Series};
+use crate::forecast::Forecast;
 
 use super::chart::Chart;
 use super::charts::{Drawn, FIGURES, charts};
@@ -29,6 +30,21 @@ pub struct Report<'a> {
     pub treatments: Vec<Drawn<'a>>,
     /// The comparisons, in the order in which they were asked for.
     pub comparisons: &'a [Comparison],
+    /// The forecast that the campaign is, or that it is held against.
+    pub forecast: Option<&'a Forecast>,
+}
+
+/// A table with its heading.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Section {
+    /// Heading.
+    pub title: String,
+    /// Sentences above the table.
+    pub text: Vec<String>,
+    /// Heads of the columns.
+    pub columns: Vec<String>,
+    /// Rows, one cell a column.
+    pub rows: Vec<Vec<String>>,
 }
 
 /// A chart's place on a page.
@@ -57,6 +73,8 @@ pub struct Page {
     pub simulated: bool,
     /// Real proxies with their versions, in the order of the treatments.
     pub proxies: Vec<String>,
+    /// Whether nobody measured: computed in virtual time; said in the first lines instead.
+    pub forecast: bool,
     /// One line: model, hardware, load generator, repetitions.
     pub subject: String,
     /// The treatments' names, baseline first.
@@ -69,6 +87,8 @@ pub struct Page {
     pub slo: Option<Objectives>,
     /// What the numbers can and cannot tell.
     pub notes: Vec<String>,
+    /// Tables of their own, such as what a forecast says about repetitions.
+    pub sections: Vec<Section>,
     /// Charts in order.
     pub charts: Vec<ChartView>,
     /// The table of all rates.
@@ -102,7 +122,13 @@ impl<'a> Report<'a> {
                 treatments.push(Drawn { treatment, slot: treatments.len() });
             }
         }
-        Self { campaign, treatments, comparisons }
+        Self { campaign, treatments, comparisons, forecast: None }
+    }
+
+    /// The same with what a forecast says about it: bands in charts, tables on pages.
+    #[must_use]
+    pub fn with_forecast(self, forecast: &'a Forecast) -> Self {
+        Self { forecast: Some(forecast), ..self }
     }
 
     /// The treatments of one comparison, in the campaign's colours.
@@ -122,12 +148,21 @@ impl<'a> Report<'a> {
 
     /// The charts of the campaign's page.
     pub fn charts(&self) -> Vec<Chart> {
-        charts(&self.treatments, &self.campaign.manifest.campaign_id, self.simulated())
+        let charts = charts(&self.treatments, &self.campaign.manifest.campaign_id, self.simulated());
+        self.overlaid(charts, &self.treatments)
     }
 
     /// The charts of one comparison's page.
     pub fn comparison_charts(&self, comparison: &'a Comparison) -> Vec<Chart> {
-        charts(&self.drawn(comparison), &comparison.campaign_id, comparison.simulated)
+        let drawn = self.drawn(comparison);
+        self.overlaid(charts(&drawn, &comparison.campaign_id, comparison.simulated), &drawn)
+    }
+
+    fn overlaid(&self, charts: Vec<Chart>, drawn: &[Drawn]) -> Vec<Chart> {
+        match self.forecast {
+            Some(forecast) => charts.into_iter().map(|chart| forecast.overlaid(chart, drawn)).collect(),
+            None => charts,
+        }
     }
 
     /// The page over all treatments.
@@ -168,12 +203,14 @@ impl<'a> Report<'a> {
             campaign_id: self.campaign.manifest.campaign_id.clone(),
             simulated: treatments.iter().any(|treatment| treatment.stack.is_simulated()),
             proxies: facts::proxies(&treatments),
+            forecast: treatments.iter().any(|treatment| treatment.is_forecast()),
             subject: facts::subject(self.campaign, &treatments),
             treatments: treatments.iter().map(|treatment| treatment.display_name.clone()).collect(),
             summaries: summary::summaries(&treatments, comparisons),
             turns: treatments.iter().flat_map(|treatment| facts::turns(treatment)).collect(),
             slo: slo::objectives(&treatments),
             notes: facts::notes(self.campaign, &treatments, comparisons),
+            sections: self.forecast.iter().flat_map(|forecast| forecast.sections(&treatments)).collect(),
             charts: charts.iter().map(chart_view).collect(),
             levels: rows::rows(&treatments, comparisons),
             itl: facts::itl(&treatments, comparisons),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::compare::{Comparison, Point, RunInterval, Series, Word};
+use crate::compare::{Comparison, Point, RunInterval, Series, Word, band_of_sorted};
 use crate::model::{Metric, Quantity, Statistic};
 use crate::render::text::plain;
 use crate::render::values::{Detail, change, percent, value};
@@ -37,7 +37,8 @@ pub struct Cell {
     pub value: String,
     /// The change against the baseline, when there is one.
     pub change: Option<String>,
-    /// Lowest and highest repetition, when there are several; otherwise the confidence interval from its requests.
+    /// Lowest and highest repetition, when there are several (the band's ends in a forecast); otherwise the confidence
+    /// interval from its requests.
     pub spread: Option<String>,
     /// The verdict's words.
     pub verdict: Option<String>,
@@ -86,7 +87,8 @@ fn compared(comparisons: &Vec<&Comparison>) -> Summary {
         let deltas = comparisons.iter().flat_map(|comparison| &comparison.headline);
         let deltas = deltas.filter(|other| other.label == headline.label).map(|headline| &headline.delta);
         let sides = deltas.flat_map(|delta| [&delta.baseline, &delta.candidate]).flatten();
-        let show = Shown { metric: headline.delta.metric, detail: detail(sides) };
+        let show =
+            Shown { metric: headline.delta.metric, detail: detail(sides), forecast: first.baseline.is_forecast() };
         let mut cells = vec![show.cell(headline.delta.baseline.as_ref(), &headline.delta.baseline_intervals)];
         for comparison in comparisons {
             // Same baseline, same ladder: the rows are the same, and looked up by label in case one side lacks a metric.
@@ -135,7 +137,8 @@ fn alone(treatments: &[&Series]) -> Summary {
     let row = |label: String, metric: Metric, points: Vec<Option<&Point>>| {
         let spreads: Vec<Option<Spread>> =
             points.iter().map(|point| point.and_then(|point| point.spread(metric))).collect();
-        let show = Shown { metric, detail: detail(spreads.iter().flatten()) };
+        let forecast = treatments.iter().any(|treatment| treatment.is_forecast());
+        let show = Shown { metric, detail: detail(spreads.iter().flatten()), forecast };
         let cells = spreads.iter().zip(points).map(|(spread, point)| {
             show.cell(spread.as_ref(), &point.map_or_else(Vec::new, |point| point.intervals(metric)))
         });
@@ -178,6 +181,8 @@ fn detail<'a>(spreads: impl Iterator<Item = &'a Spread>) -> Detail {
 struct Shown {
     metric: Metric,
     detail: Detail,
+    /// Whether a range is the band over computed runs.
+    forecast: bool,
 }
 
 impl Shown {
@@ -185,7 +190,10 @@ impl Shown {
     fn cell(&self, spread: Option<&Spread>, intervals: &[RunInterval]) -> Cell {
         let show = |number: f64| value(self.metric, Some(number), self.detail);
         let several = spread.filter(|spread| spread.count() > 1);
-        let range = several.map(|spread| format!("{} to {}", show(spread.min), show(spread.max)));
+        let ends = |spread: &Spread| {
+            if self.forecast { band_of_sorted(&spread.values) } else { Some((spread.min, spread.max)) }
+        };
+        let range = several.and_then(ends).map(|(low, high)| format!("{} to {}", show(low), show(high)));
         let alone = intervals.first().filter(|_| spread.is_some_and(|spread| spread.count() == 1));
         let within = alone.map(|run| format!("99%: {} to {}", show(run.interval.low), show(run.interval.high)));
         Cell {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use controller::failure::{Failure, Result};
 use reports::campaign::{self, Campaign};
 use reports::compare::Options;
+use reports::forecast::Forecast;
 use reports::model::Slo;
 use reports::publish::Asked;
 use reports::render::{self, Content, Format, Plan, Written};
@@ -35,6 +36,9 @@ pub struct Args {
     /// `reports/published`, in which it gets a folder <profile>/<campaign>]
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Lay a forecast over the campaign: a folder that `forecast` wrote
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["publish", "check"])]
+    forecast: Option<PathBuf>,
     /// Report on a bare folder of inference-perf's results under this name; the first is the baseline
     #[arg(long, value_name = "NAME=DIR", value_parser = named, conflicts_with = "campaign", requires = "output")]
     native: Vec<(String, PathBuf)>,
@@ -67,7 +71,11 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     }
     let formats = if args.format.is_empty() { Format::DEFAULT.to_vec() } else { args.format };
     let costs = overhead::write(&campaign, output.parent().unwrap_or(&output))?;
-    let (content, written) = write(&campaign, &asked, formats, output, context)?;
+    let forecast = args.forecast.as_deref().map(Forecast::read).transpose().map_err(|error| {
+        Failure::usage(error).hint("`cargo xtask forecast --output DIR` writes the folder that `--forecast DIR` reads")
+    })?;
+    let about = About { asked: &asked, forecast: forecast.as_ref() };
+    let (content, written) = write(&campaign, about, formats, output, context)?;
     if let Some(page) = costs {
         eprintln!("what the gateway itself costs: {}", page.display());
     }
@@ -94,13 +102,21 @@ pub fn write_for(
     let asked = Asked { comparisons: pairs.map_err(Failure::usage)?, slo };
     let formats = formats.map_err(Failure::usage)?;
     let costs = overhead::write(&campaign, &folder)?;
-    let (_, written) = write(&campaign, &asked, formats, folder.join("report"), context)?;
+    let about = About { asked: &asked, forecast: None };
+    let (_, written) = write(&campaign, about, formats, folder.join("report"), context)?;
     Ok(costs.into_iter().chain(pages(&written)).collect())
+}
+
+/// What a report is asked to be about.
+#[derive(Clone, Copy)]
+struct About<'a> {
+    asked: &'a Asked,
+    forecast: Option<&'a Forecast>,
 }
 
 fn write(
     campaign: &Campaign,
-    asked: &Asked,
+    about: About<'_>,
     formats: Vec<Format>,
     output: PathBuf,
     context: &Context,
@@ -108,11 +124,14 @@ fn write(
     for warning in &campaign.warnings {
         eprintln!("warning: {warning}");
     }
-    let content = Content::of(campaign, &asked.comparisons, &Options { slo: asked.slo.clone() })
+    let content = Content::of(campaign, &about.asked.comparisons, &Options { slo: about.asked.slo.clone() })
         .map_err(|error| Failure::usage(error).hint("`--comparison BASELINE:CANDIDATE` chooses what is compared"))?;
     let wants_png = formats.contains(&Format::Png);
     let plan = Plan { formats, output, link_evidence: true };
-    let report = content.report(campaign);
+    let mut report = content.report(campaign);
+    if let Some(forecast) = about.forecast {
+        report = report.with_forecast(forecast);
+    }
     let staged = render::stage(&report, &plan).map_err(unwritten)?;
     if wants_png {
         png::draw(staged.charts(), context)?;
@@ -148,7 +167,7 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     fs_err::canonicalize(path).or_else(|_| std::path::absolute(path)).map_err(Failure::from)
 }
 
-fn unwritten(error: render::Error) -> Failure {
+pub(super) fn unwritten(error: render::Error) -> Failure {
     match error {
         error @ render::Error::NotAReport { .. } => Failure::usage(error)
             .hint("choose another `--output`; only a folder that holds nothing but a report is replaced"),
@@ -172,7 +191,7 @@ fn print(pairs: &[(String, String)], written: &Written, as_json: bool) -> anyhow
     Ok(Exit::Success)
 }
 
-fn pair(text: &str) -> std::result::Result<(String, String), String> {
+pub(super) fn pair(text: &str) -> std::result::Result<(String, String), String> {
     match text.split_once(':') {
         Some((baseline, candidate)) if !baseline.is_empty() && !candidate.is_empty() => {
             Ok((baseline.to_owned(), candidate.to_owned()))
