@@ -184,7 +184,7 @@ impl Provider for Local<'_> {
 
     fn smoketest(&mut self, _run: Run<'_>) -> Result<()> {
         let settings = &self.resolved.settings;
-        self.up()?.stack.smoketest(&settings.cluster.model, settings.workload.api)
+        self.up()?.stack.smoketest(&settings.cluster.model)
     }
 
     fn load(&mut self, run: Run<'_>, observer: &dyn Observer) -> Result<()> {

@@ -18,7 +18,7 @@ use super::proxy::{Asked, Proxy};
 use super::servers::{self, Servers};
 use crate::failure::{Failure, Kind, Result};
 use crate::process::{Child, Session};
-use crate::settings::{Api, Mode};
+use crate::settings::Mode;
 
 /// How long one small request may take; a real server may compute its first token for a while.
 const ANSWER: Duration = Duration::from_secs(60);
@@ -161,24 +161,13 @@ impl Stack {
     ///
     /// # Errors
     /// A measurement failure when anything but a completion comes back.
-    pub(super) fn smoketest(&self, model: &str, api: Api) -> Result<()> {
+    pub(super) fn smoketest(&self, model: &str) -> Result<()> {
         self.check()?;
-        let text = "Does it answer?";
-        let (path, request, found) = match api {
-            Api::Completion => {
-                ("/v1/completions", json!({"model": model, "prompt": text, "max_tokens": 1}), "/choices/0/text")
-            }
-            Api::Chat => {
-                let messages = json!([{"role": "user", "content": text}]);
-                let request = json!({"model": model, "messages": messages, "max_tokens": 1});
-                ("/v1/chat/completions", request, "/choices/0/message")
-            }
-        };
-        let url = format!("{}{path}", self.endpoint);
-        let answer = http::post(&url, &request.to_string(), ANSWER).and_then(http::Answer::success);
-        let body = answer.map_err(not_answering)?;
+        let request = json!({"model": model, "prompt": "Does it answer?", "max_tokens": 1}).to_string();
+        let url = format!("{}/v1/completions", self.endpoint);
+        let body = http::post(&url, &request, ANSWER).and_then(http::Answer::success).map_err(not_answering)?;
         let answer: serde_json::Value = serde_json::from_str(&body).map_err(not_answering)?;
-        if answer.pointer(found).is_none_or(serde_json::Value::is_null) {
+        if !answer["choices"][0]["text"].is_string() {
             return Err(not_answering(format!("{url} answered without a completion: {body}")));
         }
         self.cool().map(drop)

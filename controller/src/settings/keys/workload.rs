@@ -17,13 +17,6 @@ pub(super) const SECTION: Section = Section {
             "A ready-made workload file for the harness, used as it is instead of a template.",
         ),
         Key::new(
-            "workload.api",
-            Choice(&["completion", "chat"]),
-            "BENCHMARK_WORKLOAD_API",
-            "Which of OpenAI's APIs requests go to; `chat` for servers that have no other.",
-        )
-        .default("completion"),
-        Key::new(
             "workload.variant",
             Choice(&["upstream", "deterministic"]),
             "BENCHMARK_WORKLOAD_VARIANT",

@@ -17,7 +17,7 @@ pub use self::cluster::{
 pub use self::gke::{CpuPool, Gke, GpuPool, Lifecycle, Pool};
 pub use self::local::{Backend, Proxy, RouterChoice, Tokenizer};
 pub use self::measure::{GkeMonitoring, Harness, Limits, Metrics, Report, Secrets};
-pub use self::workload::{Api, Arrivals, Data, Variant, Workload};
+pub use self::workload::{Arrivals, Data, Variant, Workload};
 
 /// All settings of a campaign, after layering, derivation and checks.
 #[derive(Clone, Debug, Deserialize, Serialize)]

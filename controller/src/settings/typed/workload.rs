@@ -14,9 +14,6 @@ pub struct Workload {
     pub template: String,
     /// A ready-made workload used instead.
     pub file: Option<PathBuf>,
-    /// Which API requests go to.
-    #[serde(default)]
-    pub api: Api,
     /// Upstream's arrivals or deterministic ones.
     pub variant: Variant,
     /// Arrival process.
@@ -50,17 +47,6 @@ impl Workload {
     pub fn planned_requests(&self) -> u64 {
         self.scaled_stages().iter().map(Stage::planned).sum()
     }
-}
-
-/// Which of OpenAI's APIs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Api {
-    /// `/v1/completions`.
-    #[default]
-    Completion,
-    /// `/v1/chat/completions`.
-    Chat,
 }
 
 /// Which family of arrivals.
