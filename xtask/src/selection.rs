@@ -83,7 +83,8 @@ impl Selection {
     /// The command line that makes the same choice for `verb` again, as it is pasted into a shell: under `campaign` and
     /// resumed, or without it under a new id. It may be shown and recorded: what was typed as a secret is left out.
     pub fn command(&self, verb: &str, profile: &str, campaign: Option<&str>) -> String {
-        let mut words: Vec<String> = ["cargo", "xtask", verb, "--profile", profile].map(str::to_owned).to_vec();
+        let mut words: Vec<String> = ["cargo", "xtask"].map(str::to_owned).to_vec();
+        words.extend(verb.split(' ').chain(["--profile", profile]).map(str::to_owned));
         for given in self.given().into_iter().filter(|given| !matches!(given.key, "campaign" | "resume")) {
             match given.values {
                 None => words.push(given.flag.to_owned()),

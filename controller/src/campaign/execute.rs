@@ -8,10 +8,11 @@ use super::lock::Holder;
 use super::store::{RUNNING, WORK};
 use super::{Opening, Plan, Store, provenance};
 use crate::failure::{Failure, Kind, Result};
+use crate::gke::{AfterLoad, Hold, Site, Target, Terms};
 use crate::lifecycle::{self, Event, Observer, Surroundings};
 use crate::process::{Interruption, Places, Redactor, Session, orphans};
 use crate::provider::{Cluster, ClusterCampaign, Harness, Keep, Local, Provider};
-use crate::settings::Place;
+use crate::settings::{GpuRelease, Place};
 
 /// The folder in the work folder for what only this run may see.
 const PRIVATE: &str = "private";
@@ -61,7 +62,7 @@ pub fn execute(plan: &Plan, harness: Box<dyn Harness + '_>, observer: &dyn Obser
                 private: store.folder().join(WORK).join(PRIVATE),
                 last: plan.cells.last().cloned(),
             };
-            Box::new(Cluster::new(campaign, Box::new(Keep)))
+            cluster(plan, campaign, &session)?
         }
     };
     let surroundings = Surroundings {
@@ -73,6 +74,19 @@ pub fn execute(plan: &Plan, harness: Box<dyn Harness + '_>, observer: &dyn Obser
     lifecycle::run(&mut store, &plan.cells, &mut *provider, &surroundings)?;
     store.tidy();
     Ok(store)
+}
+
+/// The provider of a cluster campaign; on GKE with its GPU nodes around each run.
+fn cluster<'a>(plan: &'a Plan, campaign: ClusterCampaign<'a>, session: &Session) -> Result<Box<dyn Provider + 'a>> {
+    let settings = &plan.resolved.settings.cluster;
+    let held = plan.take_gpus || settings.gpu_release != GpuRelease::Never;
+    if plan.resolved.provider.place != Place::Gke || !held {
+        return Ok(Box::new(Cluster::new(campaign, Box::new(Keep))));
+    }
+    let site = Site::new(session, &Target::new(&plan.resolved)?, &campaign.private.join("gpus"));
+    let terms = Terms { policy: settings.gpu_release, take: plan.take_gpus };
+    let inside = |release: AfterLoad| -> Box<dyn Provider + 'a> { Box::new(Cluster::new(campaign, Box::new(release))) };
+    Ok(Box::new(Hold::new(site, terms, plan.id.as_str(), inside)))
 }
 
 /// Ends what a run that died left running.

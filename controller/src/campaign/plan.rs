@@ -29,6 +29,8 @@ pub struct Plan {
     pub resolved: Resolved,
     /// What it will take.
     pub estimate: Estimate,
+    /// Whether each run takes its GPU nodes itself; otherwise they are somebody else's to take.
+    pub take_gpus: bool,
 }
 
 /// What a campaign will take, roughly.
@@ -68,7 +70,7 @@ impl Plan {
         }
         let identity = provider::identity(root, &resolved)?;
         let estimate = estimate(&resolved, cells.len());
-        Ok(Self { root: root.to_path_buf(), id, results, cells, identity, resolved, estimate })
+        Ok(Self { root: root.to_path_buf(), id, results, cells, identity, resolved, estimate, take_gpus: false })
     }
 
     /// The campaign's folder.

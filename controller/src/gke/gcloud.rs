@@ -100,7 +100,9 @@ impl Gcloud {
         let command = self.command(&words, self.target.deadlines.look).env("KUBECONFIG", &file);
         command.run(&self.session.without_logs())?;
         let text = fs_err::read_to_string(&file).map_err(unwritable)?;
-        Ok(Kubectl::new(&self.session, Kubeconfig::write(text, folder)?).limited(self.target.deadlines.look))
+        // A folder for each: the file goes with its last user, and must not take another one's along.
+        let own = tempfile::Builder::new().prefix("cluster-").tempdir_in(folder).map_err(unwritable)?.keep();
+        Ok(Kubectl::new(&self.session, Kubeconfig::write(text, &own)?).limited(self.target.deadlines.look))
     }
 
     fn look(&self, words: &Words) -> Result<(Value, Finished), Error> {

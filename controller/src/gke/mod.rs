@@ -6,12 +6,14 @@
 //! gives something back looks until it sees it gone, goes on when another step failed, and ends in a cleanup failure that
 //! names what it did not see go.
 
+mod campaign;
 mod cleanup;
 mod destroy;
 pub mod estimate;
 mod examine;
 mod gcloud;
 mod gpu;
+mod hold;
 mod leftover;
 pub mod lock;
 mod open;
@@ -23,11 +25,13 @@ mod state;
 mod target;
 mod words;
 
+pub use campaign::campaign;
 pub use cleanup::{Scope, cleanup};
 pub use destroy::{Destroyed, destroy};
 pub use examine::{Action, Examined, examine};
 pub use gcloud::Gcloud;
 pub use gpu::{Gpus, Pool};
+pub use hold::{AfterLoad, Hold, Terms};
 pub use leftover::{Leftover, Leftovers};
 pub use open::{Opened, open};
 pub use provision::{PoolRecord, Record, provision, verify};

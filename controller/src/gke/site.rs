@@ -1,7 +1,7 @@
 //! One cluster and its surroundings: gcloud, and kubectl once it is needed.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::gcloud::Gcloud;
 use super::target::Target;
@@ -14,23 +14,20 @@ use crate::process::Session;
 pub struct Site {
     gcloud: Gcloud,
     folder: PathBuf,
-    kubectl: OnceLock<Kubectl>,
+    /// Shared with all that were made from this one, so that the kubeconfig lives as long as any of them.
+    kubectl: Arc<OnceLock<Kubectl>>,
 }
 
 impl Site {
     /// The cluster of this target; its private kubeconfig goes into `folder`.
     pub fn new(session: &Session, target: &Target, folder: &Path) -> Self {
-        Self { gcloud: Gcloud::new(session, target), folder: folder.to_owned(), kubectl: OnceLock::new() }
+        Self { gcloud: Gcloud::new(session, target), folder: folder.to_owned(), kubectl: Arc::default() }
     }
 
     /// The same in another session: of one cell, or for cleanup.
     #[must_use]
     pub fn within(&self, session: &Session) -> Self {
-        let kubectl = OnceLock::new();
-        if let Some(known) = self.kubectl.get() {
-            // A fresh cell is empty.
-            kubectl.set(known.within(session)).ok();
-        }
+        let kubectl = Arc::clone(&self.kubectl);
         Self { gcloud: self.gcloud.within(session), folder: self.folder.clone(), kubectl }
     }
 
@@ -61,9 +58,9 @@ impl Site {
     /// When its credentials cannot be had.
     pub fn kubectl(&self) -> Result<Kubectl, Error> {
         if let Some(known) = self.kubectl.get() {
-            return Ok(known.clone());
+            return Ok(known.within(self.session()));
         }
         let fresh = self.gcloud.kubectl(&self.folder)?;
-        Ok(self.kubectl.get_or_init(|| fresh).clone())
+        Ok(self.kubectl.get_or_init(|| fresh).within(self.session()))
     }
 }

@@ -18,7 +18,7 @@ use crate::process::Session;
 use crate::settings::{Place, Resolved};
 
 pub(crate) use cluster::kind;
-pub use cluster::{Campaign as ClusterCampaign, Cluster, Keep, Release};
+pub use cluster::{Campaign as ClusterCampaign, Cluster, Keep, Release, Told};
 pub use inference_perf::InferencePerf;
 pub(crate) use inference_perf::unplaced;
 pub use local::Local;

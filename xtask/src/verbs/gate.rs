@@ -50,6 +50,22 @@ pub struct Args {
     seed: u64,
 }
 
+impl Args {
+    /// A campaign against the main baseline of a store, with the workspace's limits.
+    pub fn of(campaign: PathBuf, store: &str) -> Self {
+        Self {
+            campaign: Some(campaign),
+            baseline: "main".to_owned(),
+            store: store.to_owned(),
+            limits: PathBuf::from("config/regression.yaml"),
+            output: None,
+            allow_identity_diff: Vec::new(),
+            self_test: None,
+            seed: 0,
+        }
+    }
+}
+
 /// How long the self-test may take.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum SelfTest {

@@ -75,7 +75,6 @@ impl<'a> Cluster<'a> {
         let ready = self.ready.as_mut().ok_or_else(|| Failure::internal("nothing was prepared"))?;
         let claim = namespace::claim(up, up.resolved.settings.resume)?;
         up.claim = Some(claim);
-        self.release.cell_begins(&up.kubectl)?;
         if self.campaign.resolved.provider.place == Place::Kind {
             kind::load_images(up, &mut ready.loaded, &self.campaign.private, observer)?;
         }

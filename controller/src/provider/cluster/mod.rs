@@ -28,11 +28,12 @@ use self::bench::Bench;
 use self::cell::Up;
 pub use self::identity::identity;
 pub use self::preflight::preflight;
-pub use self::traffic::{Keep, Release};
+pub use self::traffic::{Keep, Release, Told};
 use super::{Facts, Provider, Run};
 use crate::campaign::{CampaignId, Cell};
 use crate::cluster::{Kubeconfig, Kubectl};
 use crate::failure::{Failure, Kind, Result};
+use crate::gke::{Site, Target};
 use crate::lifecycle::{Event, Observer};
 use crate::process::Session;
 use crate::render;
@@ -90,8 +91,12 @@ impl<'a> Cluster<'a> {
         let Campaign { resolved, session, private, .. } = &self.campaign;
         let kubeconfig = match resolved.provider.place {
             Place::Kind => kind::ensure(session, &resolved.settings.cluster.name, private, observer)?,
-            _ => Kubeconfig::private(session, resolved.settings.cluster.context.as_deref(), private)
-                .map_err(|error| error.failure(Kind::Usage))?,
+            // Its credentials come from gcloud: the user's kubeconfig need not know the cluster.
+            Place::Gke => return Ok(Site::new(session, &Target::new(resolved)?, private).kubectl()?),
+            Place::Kube | Place::Local => {
+                Kubeconfig::private(session, resolved.settings.cluster.context.as_deref(), private)
+                    .map_err(|error| error.failure(Kind::Usage))?
+            }
         };
         Ok(Kubectl::new(session, kubeconfig))
     }
@@ -142,10 +147,7 @@ impl Provider for Cluster<'_> {
         if self.campaign.resolved.settings.keep && self.campaign.last.as_ref() == Some(run.cell) {
             return Ok(());
         }
-        let removed = teardown::remove(&ready.bench, &up);
-        // Also when something is left: nodes that nobody gives back are the dearer part.
-        let kubectl = up.kubectl.within(&up.kubectl.session().for_cleanup());
-        removed.and(self.release.cell_ended(&kubectl))
+        teardown::remove(&ready.bench, &up)
     }
 }
 

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use serde_yaml::Value;
 
 use super::cell::Up;
@@ -24,30 +25,28 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// How often the end of the run is looked for in between.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Who takes accelerators and gives them back. Each method is called at most once a cell, and may take its time.
-pub trait Release: Sync {
-    /// A cell begins: nothing of it is deployed yet.
-    ///
-    /// # Errors
-    /// When what the cell needs cannot be had; it then ends.
-    fn cell_begins(&self, _cluster: &Kubectl) -> Result<()> {
-        Ok(())
-    }
+/// What told that traffic has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Told {
+    /// The harness's marker file.
+    Marker,
+    /// Its event line.
+    Event,
+    /// The last stage's line in its log.
+    FinalStage,
+    /// The end of the run: nothing had told before.
+    RunEnd,
+}
 
-    /// The cell's last request has ended; reports are still being written and collected.
+/// Who gives accelerators back before a run has ended.
+pub trait Release: Sync {
+    /// The cell's last request has ended; reports are still being written and collected. Called at most once a cell; it
+    /// may take its time.
     ///
     /// # Errors
     /// When what should be given back is still held: the cell then fails after its evidence is collected.
-    fn load_ended(&self, _cluster: &Kubectl) -> Result<()> {
-        Ok(())
-    }
-
-    /// The cell has been torn down, or as much of it as could be; called after failures and interruptions too, in a
-    /// session for cleanup.
-    ///
-    /// # Errors
-    /// A cleanup failure when what should be given back is still held.
-    fn cell_ended(&self, _cluster: &Kubectl) -> Result<()> {
+    fn load_ended(&self, _cluster: &Kubectl, _told: Told) -> Result<()> {
         Ok(())
     }
 }
@@ -72,8 +71,8 @@ pub(super) struct Watch<'a> {
 pub(super) struct Position {
     /// The stage that was begun last, from 0.
     pub(super) stage: Option<usize>,
-    /// Whether the last request has ended.
-    pub(super) complete: bool,
+    /// What told that the last request has ended, if anything did.
+    pub(super) complete: Option<Told>,
 }
 
 impl<'a> Watch<'a> {
@@ -98,9 +97,9 @@ impl<'a> Watch<'a> {
                 told = Some(stage);
                 self.observer.notify(Event::Preparing { what: format!("stage {} of {} runs", stage + 1, self.stages) });
             }
-            if seen.complete {
+            if let Some(told) = seen.complete {
                 self.observer.notify(Event::Preparing { what: "traffic has ended; collecting its reports".to_owned() });
-                return self.release.load_ended(&self.kubectl);
+                return self.release.load_ended(&self.kubectl, told);
             }
             let next = Instant::now() + PAUSE;
             while Instant::now() < next && !finished.load(Ordering::Relaxed) {
@@ -117,9 +116,9 @@ impl<'a> Watch<'a> {
         let name = object::name(pod);
         let log = self.kubectl.ask(&["logs", name, &namespace, "--tail=400"])?;
         let mut position = position(&log, self.stages);
-        if !position.complete {
+        if position.complete.is_none() {
             let marker = self.kubectl.ask(&["exec", name, &namespace, "--", "sh", "-c", MARKER])?;
-            position.complete = marker.contains("traffic_complete");
+            position.complete = marker.contains("traffic_complete").then_some(Told::Marker);
         }
         Ok(position)
     }
@@ -130,12 +129,14 @@ pub(super) fn position(log: &str, stages: usize) -> Position {
     let mut position = Position::default();
     for line in log.lines() {
         if line.contains(COMPLETE) {
-            position.complete = true;
+            position.complete = Some(Told::Event);
         }
         let Some((stage, what)) = stage_of(line) else { continue };
         match what {
             "run started" => position.stage = Some(stage),
-            "run completed" if stages > 0 && stage + 1 == stages => position.complete = true,
+            "run completed" if stages > 0 && stage + 1 == stages => {
+                position.complete.get_or_insert(Told::FinalStage);
+            }
             _ => {}
         }
     }
@@ -156,13 +157,17 @@ mod tests {
     #[test]
     fn each_sign_of_the_end_of_traffic_is_understood_and_only_those_of_the_last_stage() {
         let log = "2026-08-17 10:15:00,1 - x - INFO - Stage 0 - run started\nINFO - Stage 0 - run completed\n";
-        assert_eq!(position(log, 2), Position { stage: Some(0), complete: false });
+        assert_eq!(position(log, 2), Position { stage: Some(0), complete: None });
         let log = format!("{log}INFO - Stage 1 - run started\n");
-        assert_eq!(position(&log, 2), Position { stage: Some(1), complete: false });
-        assert!(position(&format!("{log}INFO - Stage 1 - run completed\r\n"), 2).complete);
+        assert_eq!(position(&log, 2), Position { stage: Some(1), complete: None });
+        assert!(position(&format!("{log}INFO - Stage 1 - run completed\r\n"), 2).complete == Some(Told::FinalStage));
         assert!(
             position(&format!("{log}LLMDBENCH_EVENT_V1 traffic_complete experiment_id=a final_stage_id=1"), 2).complete
+                == Some(Told::Event)
         );
-        assert!(!position("INFO - Stage 1 - run completed", 0).complete, "without a ladder no stage is the last one");
+        assert!(
+            position("INFO - Stage 1 - run completed", 0).complete.is_none(),
+            "without a ladder no stage is the last one"
+        );
     }
 }

@@ -80,13 +80,6 @@ pub(super) const SECTION: Section = Section {
         )
         .default("never"),
         Key::new(
-            "cluster.share_backend",
-            Boolean,
-            "BENCHMARK_SHARE_BACKEND",
-            "Keep the model servers of a repetition for all its treatments and swap only the routing layer, with cold prefix caches.",
-        )
-        .default("false"),
-        Key::new(
             "storage.model.profile",
             Choice(&["default", "shared", "high-throughput-shared"]),
             "BENCHMARK_MODEL_STORAGE_PROFILE",

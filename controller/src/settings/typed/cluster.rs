@@ -32,8 +32,6 @@ pub struct Cluster {
     pub hf_secret: String,
     /// When GPU nodes are given back.
     pub gpu_release: GpuRelease,
-    /// One set of model servers for all treatments of a repetition.
-    pub share_backend: bool,
 }
 
 /// Accelerators.

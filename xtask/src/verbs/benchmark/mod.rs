@@ -4,7 +4,7 @@ mod dry_run;
 mod summary;
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use controller::campaign::{Plan, execute};
@@ -13,6 +13,7 @@ use controller::lifecycle::{Event, Observer};
 use controller::process::Session;
 use controller::provider::{self, Harness, InferencePerf, OPEN_LOOP, OpenLoop};
 use jiff::Timestamp;
+use reports::model::Slo;
 
 use crate::context::Context;
 use crate::exit::Exit;
@@ -38,7 +39,6 @@ pub struct Args {
 
 /// Plans the campaign, runs it, writes its report and says what came out.
 pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
-    let began = Instant::now();
     let slo = args.slo.as_deref().map(|given| report::objectives::resolve(given, context)).transpose()?;
     let resolved = args.selection.resolve(context)?;
     let warnings = resolved.warnings.clone();
@@ -53,6 +53,30 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     }
     plan.preflight()?;
     provider::preflight(&plan, &Session::listening()?)?;
+    let again = Again { verb: "benchmark", selection: &args.selection, slo };
+    carry_out(&plan, again, &progress, context, args.json)?;
+    Ok(Exit::Success)
+}
+
+/// How a campaign was asked for, so that it can be asked for again.
+pub struct Again<'a> {
+    /// The verb.
+    pub verb: &'static str,
+    /// Its flags.
+    pub selection: &'a Selection,
+    /// The objectives that its report counts goodput against.
+    pub slo: Option<Slo>,
+}
+
+/// Runs a planned campaign, writes its report, says what came out, and returns its folder.
+pub fn carry_out(
+    plan: &Plan,
+    again: Again<'_>,
+    progress: &Progress,
+    context: &Context,
+    json: bool,
+) -> anyhow::Result<PathBuf> {
+    let began = Instant::now();
     eprintln!(
         "campaign {}: {} runs, {} requests, about {}",
         plan.id,
@@ -60,27 +84,27 @@ pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
         plan.estimate.requests,
         duration(std::time::Duration::from_secs_f64(plan.estimate.seconds))
     );
-    let repeat = args.selection.command("benchmark", &plan.resolved.profile.name, None);
+    let repeat = again.selection.command(again.verb, &plan.resolved.profile.name, None);
     let settings = &plan.resolved.settings;
     let harness: Box<dyn Harness> = match settings.harness.name.as_str() {
         OPEN_LOOP => Box::new(OpenLoop::new(settings)),
         _ => Box::new(InferencePerf::new(&context.root, settings)),
     };
-    let executed = execute(&plan, harness, &progress, &repeat);
+    let executed = execute(plan, harness, progress, &repeat);
     progress.finish();
-    let store = executed.map_err(|failure| with_continuation(failure, &args.selection, &plan))?;
+    let store = executed.map_err(|failure| with_continuation(failure, &again, plan))?;
     let (comparisons, formats) = (&settings.report.comparisons, &settings.report.formats);
-    let written = report::write_for(store.folder(), comparisons, formats, slo, context)
+    let written = report::write_for(store.folder(), comparisons, formats, again.slo, context)
         .map_err(|error| evidence_is_safe(error, store.folder()))?;
-    let result = summary::Result::of(&plan, &store, &written, began.elapsed(), repeat)?;
+    let result = summary::Result::of(plan, &store, &written, began.elapsed(), repeat)?;
     let mut out = std::io::stdout().lock();
-    if args.json {
+    if json {
         serde_json::to_writer_pretty(&mut out, &result)?;
         writeln!(out)?;
     } else {
         write!(out, "{}", result.text())?;
     }
-    Ok(Exit::Success)
+    Ok(store.folder().to_path_buf())
 }
 
 /// Measuring may have taken hours and is not to be repeated because a report could not be written.
@@ -90,13 +114,13 @@ fn evidence_is_safe(error: anyhow::Error, campaign: &Path) -> Failure {
 }
 
 /// A campaign that began is continued, not repeated: the hint says how.
-fn with_continuation(failure: Failure, selection: &Selection, plan: &Plan) -> Failure {
+fn with_continuation(failure: Failure, again: &Again<'_>, plan: &Plan) -> Failure {
     let began = plan.folder().join("campaign-manifest.yaml").is_file();
     if failure.kind == Kind::Usage || !began {
         return failure;
     }
     failure.hint(format!(
         "finished repetitions are kept; continue with: {}",
-        selection.command("benchmark", &plan.resolved.profile.name, Some(plan.id.as_str()))
+        again.selection.command(again.verb, &plan.resolved.profile.name, Some(plan.id.as_str()))
     ))
 }

@@ -1,5 +1,7 @@
 //! `gke`: Google Kubernetes Engine from nothing to a report and back to nothing.
 
+mod campaign;
+
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -31,6 +33,8 @@ enum Command {
     GpuUp(Flags),
     /// Give the GPU nodes back and see that none is left
     GpuDown(Flags),
+    /// A whole campaign: provision, take GPU nodes for each run, measure, report, give everything back
+    Campaign(campaign::Args),
     /// Remove what a campaign left and give the GPU nodes back; every deletion is verified
     Cleanup(Flags),
     /// Remove the cluster once nothing is left in it
@@ -64,6 +68,7 @@ const PROFILE: &str = "gke-sim";
 /// Carries the subcommand out.
 pub fn run(args: Args, context: &Context) -> anyhow::Result<Exit> {
     let (verb, flags) = match &args.command {
+        Command::Campaign(args) => return campaign::run(args, context),
         Command::Plan(PlanFlags { flags, estimate: true }) => return estimate(flags, context),
         Command::Plan(PlanFlags { flags, .. }) => (Verb::Plan, flags),
         Command::Provision(flags) => (Verb::Provision, flags),
