@@ -88,7 +88,8 @@ fn what_cannot_be_computed_says_so() {
     assert!(failure.to_string().contains("per_unique_token_seconds"), "{failure}");
     let failure = refused("smoke", &[], named("tpu-v9"));
     assert!(failure.hints[0].contains("laptop-4-fast"), "{:?}", failure.hints);
-    let failure = refused("optimized-baseline-qwen3-32b-h100", &["cluster.model=some/other-model"], asked(2));
+    let another_model = ["cluster.model=some/other-model", "routing.policy=default"];
+    let failure = refused("optimized-baseline-qwen3-32b-h100", &another_model, asked(2));
     assert!(failure.hints.iter().any(|hint| hint.contains("--calibrate")), "{:?}", failure.hints);
     assert!(refused("smoke", &[], asked(1)).to_string().contains("at least 2"));
     let file = home.path().join("concurrent.yaml");

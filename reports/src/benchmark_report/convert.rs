@@ -79,7 +79,8 @@ fn document(dir: &Path, mut stage: Stage, config: Option<&Config>, context: &Con
 fn run(dir: &Path, stage: &Stage, context: &Context) -> Result<emit::Run, Error> {
     let Context { campaign_id, treatment, repetition, .. } = context;
     let experiment = format!("{campaign_id}/{treatment}/repetition-{repetition}");
-    let simulated = context.stack.iter().any(|part| part.component.tool == crate::model::Stack::SIMULATED_TOOL);
+    let simulated =
+        context.stack.iter().any(|part| crate::model::Stack::SIMULATED_TOOLS.contains(&part.component.tool.as_str()));
     Ok(emit::Run {
         uid: identifier(&format!("{experiment}/stage-{}", stage.number)),
         eid: identifier(&experiment),

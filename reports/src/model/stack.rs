@@ -61,15 +61,24 @@ pub struct Parallelism {
 }
 
 impl Stack {
-    /// The name that simulated components carry as their `tool`.
+    /// The name that the testbed's components carry as their `tool`.
     pub const SIMULATED_TOOL: &str = "testbed";
 
     /// The names that real proxies carry as their `tool` where the servers behind them are simulated.
     pub const PROXIES: [&str; 2] = ["agentgateway", "envoy"];
 
+    /// The names of simulated components: our own, and llm-d's simulator of model servers.
+    pub const SIMULATED_TOOLS: [&str; 2] = [Self::SIMULATED_TOOL, "llm-d-inference-sim"];
+
     /// Whether any component is simulated; documents must then say so in their first lines.
     pub fn is_simulated(&self) -> bool {
-        self.components.iter().any(|component| component.tool == Self::SIMULATED_TOOL)
+        self.simulator().is_some()
+    }
+
+    /// What simulates, where something is simulated: one of [`Self::SIMULATED_TOOLS`].
+    pub fn simulator(&self) -> Option<&'static str> {
+        let tools = self.components.iter().map(|component| component.tool.as_str());
+        tools.filter_map(|tool| Self::SIMULATED_TOOLS.into_iter().find(|simulated| *simulated == tool)).next()
     }
 
     /// The inference engines, whose description must match for two treatments to be comparable.

@@ -5,6 +5,7 @@ use crate::settings::problem::{Error, Problem};
 use crate::settings::provider::Place;
 use crate::settings::resolve::Resolved;
 use crate::settings::tree::ConfigTree;
+use crate::settings::typed::CachePolicy;
 
 /// Accelerator types that the upstream knows and this program does not drive.
 const OTHER_ACCELERATORS: [&str; 5] = ["amd", "xpu", "hpu", "tpu/v6", "tpu/v7"];
@@ -22,6 +23,15 @@ pub fn check(tree: &ConfigTree, resolved: &Resolved, problems: &mut Vec<Problem>
         problems.push(Problem::new(
             "the provider gke needs a project",
             "set BENCHMARK_GKE_PROJECT or --set gke.project=NAME, or give a gke_<project>_<location>_<cluster> context",
+        ));
+    }
+    if resolved.settings.storage.model.cache_policy == CachePolicy::Retain {
+        problems.push(Problem::new(
+            format!(
+                "a model cache that outlives its namespace is not implemented{}",
+                from(resolved, "storage.model.cache_policy")
+            ),
+            "leave storage.model.cache_policy at ephemeral: weights are then loaded anew for each treatment",
         ));
     }
     if resolved.provider.place == Place::Kube && resolved.settings.cluster.context.is_none() {

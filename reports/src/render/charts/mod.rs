@@ -10,7 +10,7 @@ pub(super) use distribution::{Curves, DISTRIBUTIONS};
 pub use figure::{FIGURES, Figure};
 
 use crate::compare::{Point as Measured, Series as Treatment};
-use crate::model::{Level, Metric, Quantity, Statistic};
+use crate::model::{Level, Metric, Quantity, Stack, Statistic};
 
 use super::chart::{Axis, Chart, Point, Scale, Series, choose_scale};
 use super::text::plain;
@@ -142,8 +142,10 @@ impl Context<'_> {
             let version = harness.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
             source.push_str(&format!(", {verb} by {}{version}", harness.tool));
         }
-        if self.simulated {
-            source.push_str(", model servers simulated by the testbed");
+        match self.drawn.iter().find_map(|drawn| drawn.treatment.stack.simulator()) {
+            Some(Stack::SIMULATED_TOOL) => source.push_str(", model servers simulated by the testbed"),
+            Some(tool) => source.push_str(&format!(", model servers simulated by {tool}")),
+            None => {}
         }
         footer.push(source + ".");
         footer

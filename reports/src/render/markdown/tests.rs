@@ -72,6 +72,19 @@ fn a_campaign_of_one_stage() {
 }
 
 #[test]
+fn model_servers_that_are_simulated_in_a_cluster_are_called_so_by_their_own_name() {
+    let mut campaign = fixture::simulated(pair(|ttft| vec![fixture::stage(0, 8.0, ttft)]));
+    for treatment in &mut campaign.treatments {
+        treatment.stack.components[0].tool = "llm-d-inference-sim".into();
+    }
+    assert!(campaign.is_simulated());
+    let page = campaign_page(&campaign, &["routed"]);
+    assert!(
+        page.contains("> **Simulated.** The model servers behind these numbers are llm-d-inference-sim's, not GPUs.")
+    );
+}
+
+#[test]
 fn a_stage_in_which_every_request_failed_reads_na() {
     let stages = |ttft| vec![fixture::stage(0, 4.0, ttft), fixture::failed_stage(1, 8.0)];
     let page = campaign_page(&pair(stages), &["routed"]);

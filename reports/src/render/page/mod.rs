@@ -69,8 +69,8 @@ pub struct Page {
     pub title: String,
     /// The campaign's name.
     pub campaign_id: String,
-    /// Whether the testbed measured; said in the first lines.
-    pub simulated: bool,
+    /// What simulated the model servers, where they were simulated; said in the first lines.
+    pub simulator: Option<&'static str>,
     /// Real proxies with their versions, in the order of the treatments.
     pub proxies: Vec<String>,
     /// Whether nobody measured: computed in virtual time; said in the first lines instead.
@@ -201,7 +201,7 @@ impl<'a> Report<'a> {
         Page {
             title,
             campaign_id: self.campaign.manifest.campaign_id.clone(),
-            simulated: treatments.iter().any(|treatment| treatment.stack.is_simulated()),
+            simulator: treatments.iter().find_map(|treatment| treatment.stack.simulator()),
             proxies: facts::proxies(&treatments),
             forecast: treatments.iter().any(|treatment| treatment.is_forecast()),
             subject: facts::subject(self.campaign, &treatments),
