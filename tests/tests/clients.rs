@@ -1,5 +1,7 @@
 //! The open-loop client held against inference-perf: the same ladder, the same server, by both.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot set up must fail")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,5 +1,7 @@
 //! The local provider with real proxies: a scripted one for what can go wrong, and a real one where the machine has it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot set up must fail")]
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -39,11 +39,13 @@ fn serve(script: &str, file: &str, more: &[String]) -> ExitCode {
     }
     let after = |key: &str| {
         let rest = text.split_once(key).expect("the key is in the file").1;
-        let digits: String =
-            rest.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+        // However the address is quoted: a port stands alone or behind the loopback address.
+        let rest = rest.trim_start_matches([' ', '"', '\'']);
+        let rest = rest.strip_prefix("127.0.0.1:").unwrap_or(rest);
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         digits.parse::<u16>().expect("a port")
     };
-    let ports = [after("readinessAddr: \"127.0.0.1:"), after("statsAddr: \"127.0.0.1:"), after("- port:")];
+    let ports = [after("readinessAddr:"), after("statsAddr:"), after("- port:")];
     let listeners = ports.map(|port| TcpListener::bind(("127.0.0.1", port)).expect("the port is free"));
     if script == "silent" {
         std::thread::sleep(std::time::Duration::from_secs(600));

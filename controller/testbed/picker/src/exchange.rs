@@ -124,16 +124,22 @@ impl Exchange<'_> {
             }
             Request::ResponseHeaders(headers) => {
                 self.send(messages::headers()).await?;
-                self.answered(false, headers.end_of_stream);
+                if headers.end_of_stream {
+                    self.ended();
+                }
                 Ok(())
             }
             Request::ResponseBody(body) => {
                 let end = body.end_of_stream || body.end_of_stream_without_message;
-                self.answered(true, end);
+                self.began();
+                if end {
+                    self.ended();
+                }
                 self.send(messages::chunk(Direction::Answer, body.body, end)).await
             }
             Request::ResponseTrailers(_) => {
-                self.answered(true, true);
+                self.began();
+                self.ended();
                 self.send(messages::trailers(Direction::Answer)).await
             }
         }
@@ -207,13 +213,16 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// Something of the answer came.
-    fn answered(&mut self, body: bool, end: bool) {
-        let Some(open) = &mut self.open else { return };
-        if body {
+    /// The answer's body has begun to come.
+    fn began(&mut self) {
+        if let Some(open) = &mut self.open {
             open.begin();
         }
-        if end {
+    }
+
+    /// The answer is complete.
+    fn ended(&mut self) {
+        if let Some(open) = &mut self.open {
             open.end();
         }
     }
