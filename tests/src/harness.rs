@@ -41,18 +41,9 @@ const LADDER: [(f64, u64); 3] = [(4.0, 4), (2.0, 4), (4.0, 8)];
 pub fn install(cache: &Path, workspace: &Path, script: &Script) {
     let folder = cache.join("inference-benchmark/python/inference-perf-0.7.0-py3.12-scripted");
     let bin = folder.join("venv/bin");
-    let files = folder.join("files");
     fs_err::create_dir_all(&bin).expect("a folder");
-    fs_err::create_dir_all(&files).expect("a folder");
-    for (number, (rate, count)) in LADDER.into_iter().enumerate() {
-        let failed = if *script == Script::AllFailed { count } else { 0 };
-        let text = stage_file(rate, count, failed).to_string();
-        fs_err::write(files.join(format!("stage_{number}_lifecycle_metrics.json")), text).expect("a file");
-    }
-    fs_err::write(files.join("summary_lifecycle_metrics.json"), stage_file(4.0, 16, 0).to_string()).expect("a file");
-    fs_err::write(files.join("per_request_lifecycle_metrics.json"), "[]").expect("a file");
     program(&bin.join("python"), "echo 0.7.0");
-    program(&bin.join("inference-perf"), &body(&files, *script));
+    program(&bin.join("inference-perf"), &self::script(&folder, script));
     let requirements = fs_err::read(workspace.join("config/requirements/inference-perf-0.7.0.txt")).expect("a pin");
     let record = json!({
         "inference_perf": "0.7.0",
@@ -64,6 +55,23 @@ pub fn install(cache: &Path, workspace: &Path, script: &Script) {
         "freeze": ["inference-perf==0.7.0"],
     });
     fs_err::write(folder.join("environment.json"), record.to_string()).expect("a file");
+}
+
+/// A shell script that plays the harness, with the files that it copies in `folder`.
+///
+/// # Panics
+/// When the file system does not let us.
+pub fn script(folder: &Path, script: &Script) -> String {
+    let files = folder.join("files");
+    fs_err::create_dir_all(&files).expect("a folder");
+    for (number, (rate, count)) in LADDER.into_iter().enumerate() {
+        let failed = if *script == Script::AllFailed { count } else { 0 };
+        let text = stage_file(rate, count, failed).to_string();
+        fs_err::write(files.join(format!("stage_{number}_lifecycle_metrics.json")), text).expect("a file");
+    }
+    fs_err::write(files.join("summary_lifecycle_metrics.json"), stage_file(4.0, 16, 0).to_string()).expect("a file");
+    fs_err::write(files.join("per_request_lifecycle_metrics.json"), "[]").expect("a file");
+    body(&files, *script)
 }
 
 fn body(files: &Path, script: Script) -> String {

@@ -2,8 +2,10 @@
 
 mod confined;
 pub mod fake;
+pub mod faults;
 mod harness;
 mod lab;
+pub mod python;
 mod world;
 
 pub use confined::Confined;

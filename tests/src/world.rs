@@ -37,6 +37,14 @@ impl World {
         world
     }
 
+    /// A machine without any harness.
+    ///
+    /// # Panics
+    /// When the file system does not let us.
+    pub fn empty() -> Self {
+        Self { home: tempfile::tempdir().expect("a temporary folder") }
+    }
+
     /// Replaces what the harness plays.
     pub fn play(&self, script: &Script) {
         install(&self.cache(), &workspace(), script);

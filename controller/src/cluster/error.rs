@@ -105,6 +105,11 @@ impl Error {
                 };
                 Failure::usage(self).hint(hint)
             }
+            Self::Kubeconfig(_) => Failure::new(kind, self)
+                .hint("check that the cluster can be reached with your own credentials: kubectl cluster-info"),
+            Self::Garbage { .. } => Failure::new(kind, self).hint(
+                "this is not what that program answers: check what is first on PATH, and whether a proxy is between",
+            ),
             error => Failure::new(kind, error),
         }
     }

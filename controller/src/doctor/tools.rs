@@ -91,7 +91,10 @@ fn command(subject: &Subject<'_>, program: &str, arguments: &[&str]) -> Command 
 
 fn ask(subject: &Subject<'_>, tool: &Tool) -> Finding {
     match command(subject, tool.name, tool.version).run(subject.session) {
-        Ok(answer) => Finding::good(tool.name, answer.stdout().lines().next().unwrap_or_default().trim()),
+        Ok(answer) => match answer.stdout().lines().next().map(str::trim) {
+            Some(version) if !version.is_empty() => Finding::good(tool.name, version),
+            _ => Finding::problem(tool.name, "it answers nothing when it is asked for its version", tool.fix),
+        },
         Err(error) => unusable(tool.name, &error, tool.fix),
     }
 }

@@ -97,7 +97,7 @@ impl Gcloud {
         let file = credentials.path().join("config");
         let words = words::credentials(&self.target);
         // What it writes are credentials, what it prints is nothing: the journal is enough.
-        let command = self.command(&words, self.target.deadlines.look).env("KUBECONFIG", &file);
+        let command = self.command(&words, self.target.deadlines.look).env("KUBECONFIG", &file).makes(&file);
         command.run(&self.session.without_logs())?;
         let text = fs_err::read_to_string(&file).map_err(unwritable)?;
         // A folder for each: the file goes with its last user, and must not take another one's along.

@@ -99,19 +99,29 @@ fn longest(workload: &Workload) -> Duration {
 struct Transcript {
     redactor: Redactor,
     files: [BufWriter<File>; 2],
+    written: [u64; 2],
     error: Option<std::io::Error>,
 }
+
+/// Output beyond this is left out: a harness that floods its output must not fill the disk.
+const LONGEST_TRANSCRIPT: u64 = 32 << 20;
 
 impl Transcript {
     fn create(folder: &Path, redactor: Redactor) -> Result<Self> {
         let create = |name: &str| File::create(folder.join(name)).map(BufWriter::new);
-        Ok(Self { redactor, files: [create("stdout.log")?, create("stderr.log")?], error: None })
+        Ok(Self { redactor, files: [create("stdout.log")?, create("stderr.log")?], written: [0; 2], error: None })
     }
 
     fn line(&mut self, stream: Stream, text: &str) {
-        if self.error.is_none() {
-            let text = self.redactor.redact(text);
-            self.error = writeln!(self.files[stream as usize], "{text}").err();
+        let (file, written) = (&mut self.files[stream as usize], &mut self.written[stream as usize]);
+        if self.error.is_some() || *written >= LONGEST_TRANSCRIPT {
+            return;
+        }
+        let text = self.redactor.redact(text);
+        *written += text.len() as u64 + 1;
+        self.error = writeln!(file, "{text}").err();
+        if *written >= LONGEST_TRANSCRIPT && self.error.is_none() {
+            self.error = writeln!(file, "= what follows is left out: this is too much").err();
         }
     }
 

@@ -19,7 +19,7 @@ use super::log::Log;
 use super::orphans::Running;
 use super::output::{Delivery, Pump, Shared, Stream};
 use super::session::Session;
-use super::supervise::Event;
+use super::supervise::{Event, KILLED};
 
 /// A program in the background, ended with its whole group when this guard is dropped.
 #[derive(Debug)]
@@ -48,6 +48,7 @@ pub(super) struct Limits {
     pub(super) grace: Duration,
     pub(super) capture: Option<usize>,
     pub(super) accepted: Vec<i32>,
+    pub(super) makes: Option<PathBuf>,
 }
 
 /// What is said about it, redacted.
@@ -115,6 +116,7 @@ impl Child {
             grace: command.grace,
             capture: command.capture,
             accepted: command.accepted.clone(),
+            makes: command.makes.clone(),
         };
         Ok(Self {
             session: session.clone(),
@@ -204,6 +206,11 @@ impl Child {
         }
         // Also for what it started itself and left running.
         group::signal(self.pid, Signal::SIGKILL);
+        // Whoever looks afterwards must not find it because it has not been collected yet.
+        let deadline = Instant::now() + KILLED;
+        while self.is_running() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         let ended = self.how_it_ended();
         let said = if early { format!("ended by itself: {ended}") } else { "stopped".to_owned() };
         // A record that could not be written must not turn an orderly end into a failure.

@@ -67,6 +67,7 @@ pub struct Command {
     pub(super) grace: Duration,
     pub(super) capture: Option<usize>,
     pub(super) accepted: Vec<i32>,
+    pub(super) makes: Option<PathBuf>,
     pub(super) transient: Option<fn(&str) -> bool>,
     pub(super) output_counts: bool,
 }
@@ -96,6 +97,7 @@ impl Command {
             grace: Duration::from_secs(10),
             capture: None,
             accepted: vec![0],
+            makes: None,
             transient: None,
             output_counts: true,
         }
@@ -197,6 +199,13 @@ impl Command {
     #[must_use]
     pub fn capture(mut self, limit: usize) -> Self {
         self.capture = Some(limit);
+        self
+    }
+
+    /// What it makes. An exit code of success without it is [`super::Reason::NoEffect`].
+    #[must_use]
+    pub fn makes(mut self, path: impl Into<PathBuf>) -> Self {
+        self.makes = Some(path.into());
         self
     }
 

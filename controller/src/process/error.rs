@@ -27,7 +27,7 @@ pub(super) struct Details {
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
     /// There is no such program.
-    #[error("`{0}` was not found on PATH")]
+    #[error("{}", missing(.0))]
     Missing(String),
     /// The program is there but could not be started.
     #[error("it could not be started: {0}")]
@@ -50,9 +50,12 @@ pub enum Reason {
     /// It wrote more than the caller can use.
     #[error("it wrote more than the {0} bytes that were expected")]
     TooMuchOutput(usize),
-    /// It ended before it had said what it was waited for.
-    #[error("it ended ({0}) before it was ready")]
+    /// It ended although it should still be running.
+    #[error("it ended too early ({0})")]
     EndedEarly(String),
+    /// It ended as if all were well, but what it was to make is not there.
+    #[error("it ended with exit code 0, but {} is not there", .0.display())]
+    NoEffect(PathBuf),
     /// It ran, but its log or the journal could not be written.
     #[error("its log could not be written: {0}")]
     Record(#[source] io::Error),
@@ -109,11 +112,17 @@ impl Error {
             _ => kind,
         };
         let hint = match &self.0.reason {
+            Reason::Missing(program) if is_path(program) => {
+                Some("an earlier step made it, and it has gone since: run again".to_owned())
+            }
             Reason::Missing(program) => {
                 Some(format!("install `{program}` or put it on PATH; `cargo xtask doctor` checks what is needed"))
             }
             Reason::Interrupted(_) => None,
-            _ => self.0.log.as_ref().map(|log| format!("read the whole output in {}", log.display())),
+            _ => Some(match &self.0.log {
+                Some(log) => format!("read the whole output in {}", log.display()),
+                None => "the command above can be pasted into a shell to see what it says".to_owned(),
+            }),
         };
         let failure = Failure::new(kind, self);
         match hint {
@@ -121,6 +130,15 @@ impl Error {
             None => failure,
         }
     }
+}
+
+/// Whether a program is named by its place instead of by a name to search for.
+fn is_path(program: &str) -> bool {
+    program.contains('/')
+}
+
+fn missing(program: &str) -> String {
+    if is_path(program) { format!("`{program}` is not there") } else { format!("`{program}` was not found on PATH") }
 }
 
 impl fmt::Display for Error {

@@ -18,7 +18,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// How long the output may stay open after the program has ended, held by something it started.
 const DRAIN: Duration = Duration::from_secs(2);
 /// How long a killed process may take to disappear before we stop waiting for it.
-const KILLED: Duration = Duration::from_secs(5);
+pub(super) const KILLED: Duration = Duration::from_secs(5);
 
 /// What a child's threads report.
 #[derive(Debug)]
@@ -160,10 +160,18 @@ impl Child {
             return Some(Reason::Interrupted(signal));
         }
         let limits = &self.limits;
+        // A flood is not read to its end: nobody can use it.
+        if let Some(limit) = limits.capture.filter(|_| self.overflowed()) {
+            return Some(Reason::TooMuchOutput(limit));
+        }
         if let Some(limit) = limits.timeout.filter(|limit| self.started.elapsed() > *limit) {
             return Some(Reason::Timeout(limit));
         }
         limits.no_progress.filter(|limit| self.shared.idle() > *limit).map(Reason::NoProgress)
+    }
+
+    fn overflowed(&self) -> bool {
+        self.shared.captured.lock().unwrap_or_else(std::sync::PoisonError::into_inner).1
     }
 
     fn ask_to_end(&self, reason: Reason) -> Ending {
@@ -209,7 +217,10 @@ impl Child {
             None => Err(Reason::Signal(status.signal().unwrap_or_default())),
             Some(code) if !self.limits.accepted.contains(&code) => Err(Reason::Exit(code)),
             Some(_) if overflow => Err(Reason::TooMuchOutput(self.limits.capture.unwrap_or_default())),
-            Some(code) => Ok(code),
+            Some(code) => match &self.limits.makes {
+                Some(made) if !made.exists() => Err(Reason::NoEffect(made.clone())),
+                _ => Ok(code),
+            },
         }
     }
 }

@@ -99,6 +99,15 @@ fn a_program_that_was_killed_is_told_from_one_that_failed() {
 }
 
 #[test]
+fn success_without_what_was_to_be_made_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("made");
+    let error = shell("exit 0").makes(&made).run(&session(folder.path())).unwrap_err();
+    assert!(error.to_string().contains(&format!("exit code 0, but {} is not there", made.display())), "{error}");
+    shell(&format!("touch '{}'", made.display())).makes(&made).run(&session(folder.path())).unwrap();
+}
+
+#[test]
 fn codes_other_than_zero_can_be_accepted() {
     let finished = shell("exit 1").accept([0, 1]).run(&Session::unrecorded()).unwrap();
     assert_eq!(finished.code, 1);

@@ -76,6 +76,12 @@ pub enum Error {
         /// The commit found.
         found: String,
     },
+    /// git said that it had checked a commit out, and there is none.
+    #[error("git checkout ended as if all were well, but nothing is checked out: {cause}")]
+    NotCheckedOut {
+        /// libgit2's words.
+        cause: Box<Error>,
+    },
     /// git failed otherwise.
     #[error(transparent)]
     Git(#[from] process::Error),
@@ -123,6 +129,7 @@ impl Error {
                 vec!["check pins.llm_d_benchmark in config/pins.yaml against the repository"]
             }
             Self::Mismatch { .. } => vec!["the repository answers wrongly: check LLM_D_BENCHMARK_URL"],
+            Self::NotCheckedOut { .. } => vec!["check which `git` is first on PATH, then run again"],
             Self::Io(_) | Self::Interrupted(_) | Self::Git(_) | Self::Repository { .. } => Vec::new(),
         }
     }

@@ -40,7 +40,7 @@ pub(super) fn into_sibling(session: &Session, spec: &Spec) -> Result<Fetched, Er
 }
 
 fn fill(session: &Session, spec: &Spec, folder: &Path) -> Result<Fetched, Error> {
-    git("git init", folder).args(["init", "--quiet", "."]).run(session)?;
+    git("git init", folder).args(["init", "--quiet", "."]).makes(folder.join(".git")).run(session)?;
     let mut mark =
         Mark { url: spec.url.clone(), revision: spec.revision.clone(), commit: String::new(), complete: false };
     mark.write(folder)?;
@@ -58,6 +58,7 @@ fn fill(session: &Session, spec: &Spec, folder: &Path) -> Result<Fetched, Error>
             &spec.revision,
         ])
         .no_progress(Duration::from_secs(120))
+        .makes(folder.join(".git/FETCH_HEAD"))
         .run(session)
         .map_err(|error| explain(session, spec, error))?;
     git("git checkout", folder)
@@ -65,7 +66,7 @@ fn fill(session: &Session, spec: &Spec, folder: &Path) -> Result<Fetched, Error>
         .timeout(Duration::from_secs(300))
         .run(session)?;
     let repository = Repository::open(folder)?;
-    let commit = repository.head()?;
+    let commit = repository.head().map_err(|cause| Error::NotCheckedOut { cause: Box::new(cause) })?;
     if spec.is_commit() && !spec.revision.eq_ignore_ascii_case(&commit) {
         return Err(Error::Mismatch { asked: spec.revision.clone(), found: commit });
     }

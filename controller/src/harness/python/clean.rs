@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{RECORD, Record, lock_file, open_lock};
+use super::shared::{lock_file, open_lock};
+use super::{RECORD, Record};
 use crate::failure::{Failure, Kind, Result};
 
 /// An environment in the cache.

@@ -68,7 +68,13 @@ pub(super) fn build(
     let installer = Installer::choose(session, request, interpreter, folder.join("venv"), progress)?;
     installer.create(session)?;
     let mut counter = Counter { packages: 0, of: requirements.packages, progress };
-    installer.install(session, "install inference-perf", requirements.arguments(), &mut counter)?;
+    installer.install(
+        session,
+        "install inference-perf",
+        requirements.arguments(),
+        Some("inference-perf"),
+        &mut counter,
+    )?;
     let installer = installer.version(session)?;
     progress(Progress::Verifying);
     let facts = prove(session, folder, &requirements.version)?;
@@ -128,14 +134,13 @@ print(json.dumps({'inference_perf': metadata.version('inference-perf'), 'python'
         .map_err(explain)?;
     let text = answer.stdout();
     let line = text.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
-    let facts: Facts = serde_json::from_str(line)
-        .map_err(|error| Failure::internal(format!("the new environment's answer cannot be read: {error}")))?;
+    let facts: Facts = serde_json::from_str(line).map_err(|error| {
+        let failure = Failure::internal(format!("verify environment: its answer cannot be read: {error}"));
+        answer.log.iter().fold(failure, |failure, log| failure.hint(format!("read the answer in {}", log.display())))
+    })?;
     if facts.inference_perf != version {
         let message = format!("inference-perf {} was installed although {version} was asked for", facts.inference_perf);
         return Err(Failure::internal(message).hint("look for a find-links folder or a mirror in pip's configuration"));
-    }
-    if !program(folder, "inference-perf").is_file() {
-        return Err(Failure::internal("the package has no `inference-perf` program"));
     }
     Ok(facts)
 }

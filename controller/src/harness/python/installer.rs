@@ -48,6 +48,7 @@ impl Installer {
                 .args(["-m", "venv", "--clear"])
                 .arg(&self.venv)
                 .timeout(limit)
+                .makes(self.python())
                 .run(session)
                 .map_err(|error| {
                     explain(error).hint("the interpreter's `venv` module must work: on Debian, install python3-venv")
@@ -57,13 +58,14 @@ impl Installer {
                 .arg(&self.interpreter)
                 .arg(&self.venv)
                 .timeout(limit)
+                .makes(self.python())
                 .run(session)
                 .map_err(explain)?,
         };
         Ok(())
     }
 
-    /// Installs what these arguments name.
+    /// Installs what these arguments name, which brings the program `made` where one is named.
     ///
     /// # Errors
     /// When it cannot be had; the failure says what that most likely means.
@@ -72,15 +74,19 @@ impl Installer {
         session: &Session,
         step: &str,
         arguments: impl IntoIterator<Item = A>,
+        made: Option<&str>,
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        let command = match &self.uv {
+        let mut command = match &self.uv {
             None => self
                 .pip(step)
                 .args(["install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"])
                 .pass("PIP_*"),
             Some(uv) => uv::command(step, uv).args(["pip", "install", "--python"]).arg(self.python()),
         };
+        if let Some(made) = made {
+            command = command.makes(self.venv.join("bin").join(made));
+        }
         command.args(arguments).no_progress(SILENCE).run_observed(session, observer).map_err(explain)?;
         Ok(())
     }
@@ -90,13 +96,19 @@ impl Installer {
     /// # Errors
     /// When it cannot be asked.
     pub(crate) fn version(&self, session: &Session) -> Result<String> {
-        let command = match &self.uv {
-            None => self.pip("pip version").arg("--version"),
-            Some(uv) => uv::command("uv version", uv).arg("--version"),
+        let (name, command) = match &self.uv {
+            None => ("pip", self.pip("pip version").arg("--version")),
+            Some(uv) => ("uv", uv::command("uv version", uv).arg("--version")),
         };
         let answer = command.timeout(Duration::from_secs(60)).capture(4096).run(session)?;
-        // `pip 24.2 from …` and `uv 0.9.1 (…)`: the rest names folders of this machine or build dates.
-        Ok(answer.stdout().split_whitespace().take(2).collect::<Vec<_>>().join(" "))
+        // `pip 24.2 from …` and `uv 0.9.1 (…)`: the rest names folders of this machine or build dates. An answer that is
+        // none is worth less than an environment that works.
+        let said = answer.stdout();
+        let mut words = said.split_whitespace();
+        Ok(match (words.next(), words.next()) {
+            (Some(first), Some(version)) if first == name => format!("{name} {version}"),
+            _ => format!("{name} of unknown version"),
+        })
     }
 
     fn pip(&self, step: &str) -> Command {

@@ -111,9 +111,9 @@ impl Places {
 /// With every candidate and why it was not taken.
 pub fn find(session: &Session, asked: Option<&Path>, places: &Places) -> Result<Interpreter, Error> {
     if let Some(path) = asked {
-        return ask(session, path)
-            .and_then(at_least_floor)
-            .map_err(|why| Error::Asked(Rejected { path: path.to_owned(), why }));
+        let answer = ask(session, path).and_then(at_least_floor);
+        session.check()?;
+        return answer.map_err(|why| Error::Asked(Rejected { path: path.to_owned(), why }));
     }
     let mut rejected = Vec::new();
     let mut newer = None;
@@ -130,6 +130,7 @@ pub fn find(session: &Session, asked: Option<&Path>, places: &Places) -> Result<
             Err(why) => rejected.push(Rejected { path, why }),
         }
     }
+    session.check()?;
     newer.ok_or(Error::None(rejected))
 }
 
@@ -197,22 +198,31 @@ fn ask(session: &Session, path: &Path) -> Result<Interpreter, String> {
         .timeout(Duration::from_secs(20))
         .capture(64 << 10)
         .run(session)
-        .map_err(|error| match error.reason() {
-            Reason::Missing(_) => "it is not there, or not a program".to_owned(),
-            Reason::Exit(code) => {
-                let said = error.stderr_tail().lines().next().unwrap_or("nothing").to_owned();
-                format!("it answers with exit code {code}: {said}")
-            }
-            reason => reason.to_string(),
+        .map_err(|error| {
+            let why = match error.reason() {
+                Reason::Missing(_) => "it is not there, or not a program".to_owned(),
+                Reason::Exit(code) => {
+                    let said = error.stderr_tail().lines().next().unwrap_or("nothing").to_owned();
+                    format!("it answers with exit code {code}: {said}")
+                }
+                reason => reason.to_string(),
+            };
+            why + &logged(error.log())
         })?;
     let text = answer.stdout();
     let line = text.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
+    let log = answer.log.as_deref();
     let answer: Answer =
-        serde_json::from_str(line).map_err(|_| "its answer is not what a Python answers".to_owned())?;
+        serde_json::from_str(line).map_err(|_| format!("its answer is not what a Python answers{}", logged(log)))?;
     if answer.implementation != "CPython" {
         return Err(format!("it is {}, not CPython", answer.implementation));
     }
     Ok(Interpreter { path: answer.executable, version: answer.version, has_venv: answer.venv })
+}
+
+/// Where a candidate's whole answer is.
+fn logged(log: Option<&Path>) -> String {
+    log.map_or_else(String::new, |log| format!(" (log: {})", log.display()))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod clean;
 mod install;
 pub(crate) mod installer;
 pub mod interpreter;
+pub(crate) mod shared;
 mod uv;
 
 use std::path::{Path, PathBuf};
@@ -130,20 +131,12 @@ impl Environment {
         let folder = request.cache.join(key(request, &interpreter, &requirements));
         fs_err::create_dir_all(&request.cache)
             .map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))?;
-        let lock = open_lock(&folder)?;
-        loop {
-            lock.file().lock_shared().map_err(Failure::internal)?;
-            if let Some(record) = proven(session, &folder) {
-                return Ok(Self { folder, record, _lock: lock });
-            }
-            lock.file().unlock().map_err(Failure::internal)?;
-            wait_for(session, &lock, progress)?;
-            // Whoever held the lock may have finished it.
-            if proven(session, &folder).is_none() {
-                install::build(session, request, &interpreter, &requirements, &folder, progress)?;
-            }
-            lock.file().unlock().map_err(Failure::internal)?;
-        }
+        let answer = || answering(session, &folder);
+        let mut build = |progress: &mut dyn FnMut(Progress)| {
+            install::build(session, request, &interpreter, &requirements, &folder, progress)
+        };
+        let (record, lock) = shared::take(session, &folder, progress, &answer, &mut build)?;
+        Ok(Self { folder, record, _lock: lock })
     }
 
     /// A finished environment for the same requirements, whatever found interpreter it was made from: asking all
@@ -161,12 +154,12 @@ impl Environment {
                 && folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&start))
         };
         for folder in folders.into_iter().filter(is_ours) {
-            let lock = open_lock(&folder)?;
+            let lock = shared::open_lock(&folder)?;
             // Someone who holds it exclusively is rebuilding it.
             if lock.file().try_lock_shared().is_err() {
                 continue;
             }
-            match proven(session, &folder) {
+            match shared::proven(session, &|| answering(session, &folder))? {
                 Some(record) if record.requirements_sha256 == requirements.sha256 => {
                     return Ok(Some(Self { folder, record, _lock: lock }));
                 }
@@ -208,13 +201,6 @@ impl Environment {
     }
 }
 
-/// The lock of an environment, beside it: the environment itself may be removed.
-fn lock_file(folder: &Path) -> PathBuf {
-    let mut path = folder.as_os_str().to_owned();
-    path.push(".lock");
-    path.into()
-}
-
 /// An interpreter: the one asked for, one of this machine, or one that uv brings.
 pub(crate) fn find_or_bring(
     session: &Session,
@@ -227,34 +213,12 @@ pub(crate) fn find_or_bring(
     }
 }
 
-/// Opens the file that is locked while an environment is built or used.
-pub(crate) fn open_lock(folder: &Path) -> Result<File> {
-    let options = File::options().create(true).truncate(false).read(true).write(true).open(lock_file(folder));
-    options.map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))
-}
-
 fn program(folder: &Path, name: &str) -> PathBuf {
     folder.join("venv").join("bin").join(name)
 }
 
-/// Waits for the exclusive lock, and says so when it is not free at once.
-pub(crate) fn wait_for(session: &Session, lock: &File, progress: &mut dyn FnMut(Progress)) -> Result<()> {
-    let mut told = false;
-    loop {
-        match lock.file().try_lock() {
-            Ok(()) => return Ok(()),
-            Err(std::fs::TryLockError::WouldBlock) => {}
-            Err(std::fs::TryLockError::Error(error)) => return Err(Failure::internal(error)),
-        }
-        if !std::mem::replace(&mut told, true) {
-            progress(Progress::Waiting);
-        }
-        session.sleep(Duration::from_millis(200))?;
-    }
-}
-
 /// The record of a finished environment whose Python still runs and still has the harness.
-fn proven(session: &Session, folder: &Path) -> Option<Record> {
+fn answering(session: &Session, folder: &Path) -> Option<Record> {
     let record: Record = serde_json::from_slice(&fs_err::read(folder.join(RECORD)).ok()?).ok()?;
     let question = "import importlib.metadata as m; print(m.version('inference-perf'))";
     let answer = Command::new("check environment", program(folder, "python"))

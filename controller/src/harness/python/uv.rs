@@ -71,6 +71,7 @@ pub(super) fn find_or_install(
         .args(["-m", "venv", "--clear"])
         .arg(&folder)
         .timeout(Duration::from_secs(300))
+        .makes(folder.join("bin/python"))
         .run(session)?;
     Command::new("install uv", folder.join("bin/python"))
         .args(["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"])
@@ -78,6 +79,7 @@ pub(super) fn find_or_install(
         .arg(request.requirements.join("uv.txt"))
         .pass("PIP_*")
         .no_progress(Duration::from_secs(300))
+        .makes(&uv)
         .run(session)?;
     Ok(uv)
 }
@@ -103,10 +105,16 @@ pub(super) fn bring_interpreter(
             .capture(4096)
             .run(session)?;
         let path = PathBuf::from(found.stdout().trim());
-        Ok(interpreter::find(session, Some(&path), &Places::default())?)
+        interpreter::find(session, Some(&path), &Places::default()).map_err(|error| {
+            let failure = Failure::from(error);
+            found.log.iter().fold(failure, |failure, log| failure.hint(format!("uv's answer is in {}", log.display())))
+        })
     });
     session.check()?;
-    brought.map_err(|why| Failure::from(missing).hint(format!("uv could not bring one either: {}", first_line(&why))))
+    brought.map_err(|why| {
+        let failure = Failure::from(missing).hint(format!("uv could not bring one either: {}", first_line(&why)));
+        why.hints.into_iter().fold(failure, Failure::hint)
+    })
 }
 
 fn first_line(failure: &Failure) -> String {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::pinning::command;
+use super::servers::ended;
 use crate::failure::{Failure, Result};
 use crate::on_demand::Program;
 use crate::process::{Child, Session};
@@ -82,9 +83,13 @@ impl Picker {
     ) -> Result<Self> {
         let file = folder.join("picker.yaml");
         fs_err::write(&file, reports::yaml::to_string(config).map_err(Failure::internal)?)?;
-        let mut child =
-            command("testbed-picker", program, cores).arg(&file).stdin_open_while_held().grace(GRACE).spawn(session)?;
-        let ready = child.wait_for(READY, |line| serde_json::from_str(line).ok())?;
+        let mut child = command("testbed-picker", program, cores)
+            .arg(&file)
+            .stdin_open_while_held()
+            .grace(GRACE)
+            .spawn(session)
+            .map_err(ended)?;
+        let ready = child.wait_for(READY, |line| serde_json::from_str(line).ok()).map_err(ended)?;
         Ok(Self { child, ready })
     }
 

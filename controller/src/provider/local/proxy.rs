@@ -9,6 +9,7 @@ use super::binary::{Found, Product};
 use super::configs::{self, Ports, Way};
 use super::metrics::Source;
 use super::pinning::command;
+use super::servers::ended;
 use crate::failure::{Failure, Kind, Result};
 use crate::process::{Child, Command, Session};
 
@@ -68,7 +69,7 @@ impl Proxy {
                 ])
             }
         };
-        let child = program.stdin_open_while_held().grace(GRACE).spawn(session)?;
+        let child = program.stdin_open_while_held().grace(GRACE).spawn(session).map_err(ended)?;
         let proxy = Self { child, product: found.product, ports };
         proxy.wait(session)?;
         Ok(proxy)

@@ -9,8 +9,8 @@ use testbed::config::{Config, Constant, Router, RouterKind};
 use testbed::serve::Ready;
 
 use super::pinning::command;
-use crate::failure::{Failure, Result};
-use crate::process::{Child, Session};
+use crate::failure::{Failure, Kind, Result};
+use crate::process::{Child, Error, Session};
 use crate::settings::{LocalRouter, Settings, Treatment};
 
 /// How long the servers may take to listen; they take milliseconds.
@@ -136,8 +136,9 @@ impl Servers {
             .arg(&file)
             .stdin_open_while_held()
             .grace(GRACE)
-            .spawn(session)?;
-        let ready = child.wait_for(READY, |line| serde_json::from_str::<Ready>(line).ok())?;
+            .spawn(session)
+            .map_err(ended)?;
+        let ready = child.wait_for(READY, |line| serde_json::from_str::<Ready>(line).ok()).map_err(ended)?;
         Ok(Self { child, ready })
     }
 
@@ -155,6 +156,11 @@ impl Servers {
     pub(super) fn into_child(self) -> Child {
         self.child
     }
+}
+
+/// A treatment whose programs have ended has failed.
+pub(super) fn ended(error: Error) -> Failure {
+    error.failure(Kind::Measurement)
 }
 
 /// The running program's path. Where its file has been replaced since (a rebuild during a long campaign), the running

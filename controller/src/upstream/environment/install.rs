@@ -86,12 +86,18 @@ fn with_packages(
 ) -> Result<()> {
     let checkout = request.checkout.folder.display().to_string();
     let mut counter = Counter { packages: 0, progress };
-    packages.install(session, "install llm-d-benchmark", ["--editable", checkout.as_str()], &mut counter)?;
-    let Err(whole) = packages.install(session, "install planner", [planner], &mut counter) else { return Ok(()) };
+    packages.install(
+        session,
+        "install llm-d-benchmark",
+        ["--editable", checkout.as_str()],
+        Some("llmdbenchmark"),
+        &mut counter,
+    )?;
+    let Err(whole) = packages.install(session, "install planner", [planner], None, &mut counter) else { return Ok(()) };
     session.check()?;
     // It asks for packages of other repositories that llm-d-benchmark does not import; whether the rest is enough, the
     // proof afterwards tells.
-    packages.install(session, "install planner alone", ["--no-deps", planner], &mut counter).map_err(|_| {
+    packages.install(session, "install planner alone", ["--no-deps", planner], None, &mut counter).map_err(|_| {
         whole.hint(format!(
             "the planner package comes from {planner}; where that cannot be reached, give another source: --set \
              upstream.planner=SOURCE, or LLM_D_BENCHMARK_PLANNER (a folder, an archive, or what pip takes)"
@@ -138,8 +144,10 @@ print(json.dumps({'llmdbenchmark': metadata.version('llmdbenchmark'), 'python': 
         .map_err(explain)?;
     let text = answer.stdout();
     let line = text.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
-    let facts = serde_json::from_str(line)
-        .map_err(|error| Failure::internal(format!("the new environment's answer cannot be read: {error}")))?;
+    let facts = serde_json::from_str(line).map_err(|error| {
+        let failure = Failure::internal(format!("verify llm-d-benchmark: its answer cannot be read: {error}"));
+        answer.log.iter().fold(failure, |failure, log| failure.hint(format!("read the answer in {}", log.display())))
+    })?;
     neutral(Command::new("try llm-d-benchmark", folder.join("venv/bin/llmdbenchmark")))
         .arg("--version")
         .timeout(Duration::from_secs(120))

@@ -88,20 +88,12 @@ impl Environment {
         let folder = request.python.cache.join(name(request, &interpreter, &planner));
         fs_err::create_dir_all(&request.python.cache)
             .map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))?;
-        let lock = python::open_lock(&folder)?;
-        loop {
-            lock.file().lock_shared().map_err(Failure::internal)?;
-            if let Some(record) = proven(session, &folder, request) {
-                return Ok(Self { folder, record, _lock: lock });
-            }
-            lock.file().unlock().map_err(Failure::internal)?;
-            python::wait_for(session, &lock, &mut progress)?;
-            // Whoever held the lock may have finished it.
-            if proven(session, &folder, request).is_none() {
-                install::build(session, request, &interpreter, &planner, &folder, &mut progress)?;
-            }
-            lock.file().unlock().map_err(Failure::internal)?;
-        }
+        let answer = || proven(session, &folder, request);
+        let mut build = |progress: &mut dyn FnMut(Progress)| {
+            install::build(session, request, &interpreter, &planner, &folder, progress)
+        };
+        let (record, lock) = python::shared::take(session, &folder, &mut progress, &answer, &mut build)?;
+        Ok(Self { folder, record, _lock: lock })
     }
 
     /// What it consists of, for provenance.
