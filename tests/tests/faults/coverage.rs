@@ -34,7 +34,11 @@ const ELSEWHERE: [(&str, &str); 4] = [
 ];
 
 /// Steps that are rows of no table, for a reason.
-const NO_FAULTS: [(&str, &str); 2] = [
+const NO_FAULTS: [(&str, &str); 6] = [
+    ("endpoint", "a plan's name for a question that the fakes know as `kubectl get services`"),
+    ("verify-teardown", "a plan's name for a question that the fakes know as `kubectl get namespace`"),
+    ("install planner alone", "the second attempt of `install planner`"),
+    ("llm-d-benchmark's install.sh", "what it does not do is done without it"),
     ("ps", "only asked where there is no /proc"),
     ("testbed serve", "this very program; tests/tests/faults/testbed.rs kills and stops it"),
 ];
