@@ -1,8 +1,6 @@
 //! The fault matrix: every external step × everything that can happen to it.
 
 mod campaign;
-mod cluster;
-mod coverage;
 mod git;
 mod gke;
 mod setups;
