@@ -89,6 +89,16 @@ fn a_stage_in_both_versions_is_one_stage() {
 }
 
 #[test]
+fn what_a_run_has_just_put_in_its_place_and_not_registered_yet_is_not_read() {
+    let folder = Folder::published();
+    support::repetition(folder.path(), "service", 2, support::GATEWAY);
+    fs_err::write(folder.path().join("campaign.lock"), "").unwrap();
+    assert_eq!(folder.read().unwrap().treatments[0].repetitions.len(), 1);
+    fs_err::remove_file(folder.path().join("campaign.lock")).unwrap();
+    assert!(folder.refusal().ends_with("the manifest does not register it"));
+}
+
+#[test]
 fn a_registered_repetition_without_evidence_is_refused_and_the_other_way_round() {
     let folder = Folder::published();
     fs_err::rename(support::dir(folder.path(), "service", 1), support::dir(folder.path(), "service", 2)).unwrap();

@@ -11,10 +11,15 @@ pub(super) fn repetition_dir(campaign: &Path, treatment: &str, repetition: u32) 
     campaign.join("runs").join(treatment).join(format!("repetition-{repetition}"))
 }
 
-/// Refuses published evidence that the manifest does not know, and names that cannot be meant.
+/// The file that a run holds, or has left behind when it died.
+const LOCK: &str = "campaign.lock";
+
+/// Refuses published evidence that the manifest does not know, and names that cannot be meant. While a run holds the
+/// campaign, or after it died, such evidence is that of its unfinished repetition: in its place, and registered next.
 pub(super) fn refuse_unregistered(campaign: &Path, manifest: &Manifest) -> Result<(), Error> {
+    let held = campaign.join(LOCK).is_file();
     for (treatment, number, dir) in repetitions(&campaign.join("runs"), true)? {
-        if manifest.repetition(&treatment, number).is_none() {
+        if !held && manifest.repetition(&treatment, number).is_none() {
             return Err(Error::NotRegistered { dir });
         }
     }
