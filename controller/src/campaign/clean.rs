@@ -115,12 +115,12 @@ fn leftovers(folder: &Path) -> Result<Vec<Leftover>> {
     }
     // A link is not a folder that we made.
     if work.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        found.push(Leftover::Work { bytes: size(&work)?, path: work });
+        found.push(Leftover::Work { bytes: atomic::size(&work)?, path: work });
     }
     for treatment in store::folders(&folder.join("runs"))? {
         for path in store::folders(&treatment)? {
             if atomic::is_partial(&store::file_name(&path)) {
-                found.push(Leftover::Partial { bytes: size(&path)?, path });
+                found.push(Leftover::Partial { bytes: atomic::size(&path)?, path });
             }
         }
     }
@@ -129,17 +129,6 @@ fn leftovers(folder: &Path) -> Result<Vec<Leftover>> {
         found.push(Leftover::Lock { path });
     }
     Ok(found)
-}
-
-/// The size of all files below `folder`.
-pub(crate) fn size(folder: &Path) -> io::Result<u64> {
-    let mut bytes = 0;
-    for entry in fs_err::read_dir(folder)? {
-        let entry = entry?;
-        let metadata = entry.metadata()?;
-        bytes += if metadata.is_dir() { size(&entry.path())? } else { metadata.len() };
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]

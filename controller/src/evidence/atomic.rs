@@ -82,6 +82,20 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// The size of all files below `folder`, in bytes.
+///
+/// # Errors
+/// When something in it cannot be looked at.
+pub fn size(folder: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs_err::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += if metadata.is_dir() { size(&entry.path())? } else { metadata.len() };
+    }
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::shared::{lock_file, open_lock};
 use super::{RECORD, Record};
+use crate::evidence::atomic;
 use crate::failure::{Failure, Kind, Result};
 
 /// An environment in the cache.
@@ -38,7 +39,7 @@ pub fn environments(cache: &Path) -> Result<Vec<Kept>> {
 fn look(folder: PathBuf) -> Result<Kept> {
     let record = fs_err::read(folder.join(RECORD)).ok().and_then(|text| serde_json::from_slice(&text).ok());
     let in_use = open_lock(&folder)?.file().try_lock().is_err();
-    Ok(Kept { bytes: crate::campaign::clean::size(&folder)?, record, in_use, folder })
+    Ok(Kept { bytes: atomic::size(&folder)?, record, in_use, folder })
 }
 
 /// Removes one, unless somebody is using it; returns whether it is gone.

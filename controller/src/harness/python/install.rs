@@ -1,14 +1,14 @@
 //! Builds an environment: creates it, installs the pinned requirements, proves it, records it.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::installer::{self, Installer, explain};
+use super::installer::{self, Counter, Installer};
 use super::{Interpreter, Progress, RECORD, Record, Request, hex, program};
+use crate::evidence::atomic;
 use crate::failure::{Failure, Result};
-use crate::process::{Command, Finished, Observer, Session, Stream};
+use crate::process::{Command, Session};
 
 /// An installed harness takes about 700 MB, and as much again while wheels are unpacked.
 const NEEDED_BYTES: u64 = 1_500_000_000;
@@ -60,14 +60,10 @@ pub(super) fn build(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
     progress(Progress::Creating(interpreter.to_string()));
-    if folder.exists() {
-        fs_err::remove_dir_all(folder)?;
-    }
-    fs_err::create_dir_all(folder)?;
-    installer::check_space(folder, NEEDED_BYTES)?;
+    installer::begin(folder, NEEDED_BYTES)?;
     let installer = Installer::choose(session, request, interpreter, folder.join("venv"), progress)?;
     installer.create(session)?;
-    let mut counter = Counter { packages: 0, of: requirements.packages, progress };
+    let mut counter = Counter::new(requirements.packages, progress);
     installer.install(
         session,
         "install inference-perf",
@@ -88,27 +84,7 @@ pub(super) fn build(
         freeze: facts.freeze,
     };
     let text = serde_json::to_vec_pretty(&record).map_err(Failure::internal)?;
-    let temporary = folder.join("environment.json.new");
-    fs_err::write(&temporary, text)?;
-    fs_err::rename(temporary, folder.join(RECORD))?;
-    Ok(())
-}
-
-/// Counts the packages that an installer names.
-struct Counter<'a> {
-    packages: usize,
-    of: Option<usize>,
-    progress: &'a mut dyn FnMut(Progress),
-}
-
-impl Observer for Counter<'_> {
-    fn line(&mut self, _stream: Stream, text: &str) {
-        let text = text.trim_start();
-        if text.starts_with("Collecting ") || text.starts_with("+ ") {
-            self.packages += 1;
-            (self.progress)(Progress::Installing { packages: self.packages, of: self.of });
-        }
-    }
+    Ok(atomic::write(&folder.join(RECORD), text)?)
 }
 
 #[derive(serde::Deserialize)]
@@ -125,19 +101,8 @@ import importlib.metadata as metadata, json, platform
 import inference_perf.main
 names = sorted({f'{it.metadata['Name']}=={it.version}' for it in metadata.distributions()}, key=str.lower)
 print(json.dumps({'inference_perf': metadata.version('inference-perf'), 'python': platform.python_version(), 'freeze': names}))";
-    let answer: Finished = Command::new("verify environment", program(folder, "python"))
-        .args(["-I", "-c", QUESTION])
-        .env("HF_HUB_OFFLINE", "1")
-        .timeout(Duration::from_secs(300))
-        .capture(1 << 20)
-        .run(session)
-        .map_err(explain)?;
-    let text = answer.stdout();
-    let line = text.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
-    let facts: Facts = serde_json::from_str(line).map_err(|error| {
-        let failure = Failure::internal(format!("verify environment: its answer cannot be read: {error}"));
-        answer.log.iter().fold(failure, |failure, log| failure.hint(format!("read the answer in {}", log.display())))
-    })?;
+    let python = Command::new("verify environment", program(folder, "python"));
+    let facts: Facts = installer::ask(session, "verify environment", python, QUESTION)?;
     if facts.inference_perf != version {
         let message = format!("inference-perf {} was installed although {version} was asked for", facts.inference_perf);
         return Err(Failure::internal(message).hint("look for a find-links folder or a mirror in pip's configuration"));

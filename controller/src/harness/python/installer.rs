@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
+
 use super::{Interpreter, Progress, Request, uv};
 use crate::failure::{Failure, Kind, Result};
-use crate::process::{Command, Error, Observer, Session};
+use crate::process::{Command, Error, Observer, Session, Stream};
 
 /// Installing may be slow, but hardly ever says nothing for this long.
 const SILENCE: Duration = Duration::from_secs(900);
@@ -41,10 +43,9 @@ impl Installer {
     /// # Errors
     /// When the interpreter cannot.
     pub(crate) fn create(&self, session: &Session) -> Result<()> {
-        const STEP: &str = "create environment";
         let limit = Duration::from_secs(300);
         match &self.uv {
-            None => Command::new(STEP, &self.interpreter)
+            None => Command::new("create environment", &self.interpreter)
                 .args(["-m", "venv", "--clear"])
                 .arg(&self.venv)
                 .timeout(limit)
@@ -53,7 +54,7 @@ impl Installer {
                 .map_err(|error| {
                     explain(error).hint("the interpreter's `venv` module must work: on Debian, install python3-venv")
                 })?,
-            Some(uv) => uv::command(STEP, uv)
+            Some(uv) => uv::command("create environment", uv)
                 .args(["venv", "--no-project", "--python"])
                 .arg(&self.interpreter)
                 .arg(&self.venv)
@@ -125,11 +126,67 @@ pub(crate) fn configured_by_user() -> bool {
     uv::overridden_by_pip()
 }
 
+/// Empties the folder of an environment, whatever an interrupted build left there, and checks that so many bytes are free.
+///
+/// # Errors
+/// A usage failure when they are not.
+pub(crate) fn begin(folder: &Path, needed: u64) -> Result<()> {
+    if folder.exists() {
+        fs_err::remove_dir_all(folder)?;
+    }
+    fs_err::create_dir_all(folder)?;
+    check_space(folder, needed)
+}
+
+/// Counts the packages that an installer names.
+pub(crate) struct Counter<'a> {
+    packages: usize,
+    of: Option<usize>,
+    progress: &'a mut dyn FnMut(Progress),
+}
+
+impl<'a> Counter<'a> {
+    /// Tells `progress` of each of so many packages, where their number is known.
+    pub(crate) fn new(of: Option<usize>, progress: &'a mut dyn FnMut(Progress)) -> Self {
+        Self { packages: 0, of, progress }
+    }
+}
+
+impl Observer for Counter<'_> {
+    fn line(&mut self, _stream: Stream, text: &str) {
+        let text = text.trim_start();
+        if text.starts_with("Collecting ") || text.starts_with("+ ") {
+            self.packages += 1;
+            (self.progress)(Progress::Installing { packages: self.packages, of: self.of });
+        }
+    }
+}
+
+/// Asks an environment's Python a question that it answers with one line of JSON.
+///
+/// # Errors
+/// When it cannot be asked, or its answer is another.
+pub(crate) fn ask<T: DeserializeOwned>(session: &Session, step: &str, python: Command, question: &str) -> Result<T> {
+    let answer = python
+        .args(["-I", "-c", question])
+        .env("HF_HUB_OFFLINE", "1")
+        .timeout(Duration::from_secs(300))
+        .capture(1 << 20)
+        .run(session)
+        .map_err(explain)?;
+    let text = answer.stdout();
+    let line = text.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
+    serde_json::from_str(line).map_err(|error| {
+        let failure = Failure::internal(format!("{step}: its answer cannot be read: {error}"));
+        answer.log.iter().fold(failure, |failure, log| failure.hint(format!("read the answer in {}", log.display())))
+    })
+}
+
 /// Whether so many bytes are free for a folder.
 ///
 /// # Errors
 /// A usage failure when they are not.
-pub(crate) fn check_space(folder: &Path, needed: u64) -> Result<()> {
+fn check_space(folder: &Path, needed: u64) -> Result<()> {
     let statistics = nix::sys::statvfs::statvfs(folder).map_err(Failure::internal)?;
     // As floats, because these numbers have another width on each system.
     let free = statistics.blocks_available() as f64 * statistics.fragment_size() as f64 / 1e9;

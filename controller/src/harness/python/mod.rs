@@ -17,10 +17,9 @@ use std::time::Duration;
 
 use fs_err::File;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 pub use self::interpreter::{FLOOR, Interpreter, Places, UPSTREAM_FLOOR};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::process::{Command, Session};
 
 /// What to install and for whom.
@@ -129,8 +128,6 @@ impl Environment {
         }
         let interpreter = find_or_bring(session, request, progress)?;
         let folder = request.cache.join(key(request, &interpreter, &requirements));
-        fs_err::create_dir_all(&request.cache)
-            .map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))?;
         let answer = || answering(session, &folder);
         let mut build = |progress: &mut dyn FnMut(Progress)| {
             install::build(session, request, &interpreter, &requirements, &folder, progress)
@@ -232,18 +229,13 @@ fn answering(session: &Session, folder: &Path) -> Option<Record> {
 
 /// The environment's name: the pin for people, a hash of everything that makes it what it is.
 fn key(request: &Request, interpreter: &Interpreter, requirements: &install::Requirements) -> String {
-    let mut hash = Sha256::new();
-    for part in [
+    let made_of = [
         "environment 1",
         &interpreter.path.to_string_lossy(),
         &format!("{:?}", interpreter.version),
         requirements.sha256.as_deref().unwrap_or("floating"),
-    ] {
-        hash.update(part);
-        hash.update([0]);
-    }
-    let (major, minor, _) = interpreter.version;
-    format!("{}py{major}.{minor}-{}", name_start(&request.version), &hex(&hash.finalize())[..12])
+    ];
+    name_start(&request.version) + &shared::name_end(interpreter.version, &made_of)
 }
 
 /// What the names of all environments for a version start with.

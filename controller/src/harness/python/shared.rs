@@ -1,12 +1,14 @@
 //! An environment that several runs share: made under an exclusive lock, used under a shared one.
 
 use std::fs::TryLockError;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fs_err::File;
+use sha2::{Digest, Sha256};
 
-use super::Progress;
+use super::{Progress, hex};
 use crate::failure::{Failure, Result};
 use crate::process::Session;
 
@@ -20,7 +22,22 @@ pub(super) fn lock_file(folder: &Path) -> PathBuf {
 /// Opens the file that is locked while an environment is built or used.
 pub(crate) fn open_lock(folder: &Path) -> Result<File> {
     let options = File::options().create(true).truncate(false).read(true).write(true).open(lock_file(folder));
-    options.map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))
+    options.map_err(not_writable)
+}
+
+fn not_writable(error: io::Error) -> Failure {
+    Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written")
+}
+
+/// The end of an environment's name: Python's version for people, a hash of everything that makes the environment what it
+/// is.
+pub(crate) fn name_end((major, minor, _): (u32, u32, u32), made_of: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in made_of {
+        hash.update(part);
+        hash.update([0]);
+    }
+    format!("py{major}.{minor}-{}", &hex(&hash.finalize())[..12])
 }
 
 /// What makes an environment, and tells how far it is.
@@ -38,6 +55,9 @@ pub(crate) fn take<T>(
     answer: &dyn Fn() -> Option<T>,
     build: &mut Build<'_>,
 ) -> Result<(T, File)> {
+    if let Some(cache) = folder.parent() {
+        fs_err::create_dir_all(cache).map_err(not_writable)?;
+    }
     let lock = open_lock(folder)?;
     let mut built = false;
     loop {

@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::{RECORD, Record, Request, neutral, script};
 use crate::failure::{Failure, Result};
-use crate::harness::python::installer::{self, Installer, explain};
+use crate::harness::python::installer::{self, Counter, Installer, explain};
 use crate::harness::python::{Interpreter, Progress};
-use crate::process::{Command, Observer, Session, Stream};
+use crate::process::{Command, Session};
 
 /// transformers, pandas and their like, and as much again while wheels are unpacked.
 const NEEDED_BYTES: u64 = 3_000_000_000;
@@ -46,11 +46,7 @@ pub(super) fn build(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
     progress(Progress::Creating(interpreter.to_string()));
-    if folder.exists() {
-        fs_err::remove_dir_all(folder)?;
-    }
-    fs_err::create_dir_all(folder)?;
-    installer::check_space(folder, NEEDED_BYTES)?;
+    installer::begin(folder, NEEDED_BYTES)?;
     let packages = Installer::choose(session, &request.python, interpreter, folder.join("venv"), progress)?;
     packages.create(session)?;
     progress(Progress::Installing { packages: 0, of: None });
@@ -85,7 +81,7 @@ fn with_packages(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<()> {
     let checkout = request.checkout.folder.display().to_string();
-    let mut counter = Counter { packages: 0, progress };
+    let mut counter = Counter::new(None, progress);
     packages.install(
         session,
         "install llm-d-benchmark",
@@ -105,21 +101,6 @@ fn with_packages(
     })
 }
 
-/// Counts the packages that an installer names.
-struct Counter<'a> {
-    packages: usize,
-    progress: &'a mut dyn FnMut(Progress),
-}
-
-impl Observer for Counter<'_> {
-    fn line(&mut self, _stream: Stream, text: &str) {
-        if text.trim_start().starts_with(['C', '+']) {
-            self.packages += 1;
-            (self.progress)(Progress::Installing { packages: self.packages, of: None });
-        }
-    }
-}
-
 #[derive(Deserialize)]
 struct Facts {
     llmdbenchmark: String,
@@ -135,19 +116,8 @@ import llmdbenchmark.cli
 from planner.capacity_planner import model_memory_req
 names = sorted({f'{it.metadata['Name']}=={it.version}' for it in metadata.distributions()}, key=str.lower)
 print(json.dumps({'llmdbenchmark': metadata.version('llmdbenchmark'), 'python': platform.python_version(), 'freeze': names}))";
-    let answer = neutral(Command::new("verify llm-d-benchmark", folder.join("venv/bin/python")))
-        .args(["-I", "-c", QUESTION])
-        .env("HF_HUB_OFFLINE", "1")
-        .timeout(Duration::from_secs(300))
-        .capture(1 << 20)
-        .run(session)
-        .map_err(explain)?;
-    let text = answer.stdout();
-    let line = text.lines().rev().find(|line| line.starts_with('{')).unwrap_or_default();
-    let facts = serde_json::from_str(line).map_err(|error| {
-        let failure = Failure::internal(format!("verify llm-d-benchmark: its answer cannot be read: {error}"));
-        answer.log.iter().fold(failure, |failure, log| failure.hint(format!("read the answer in {}", log.display())))
-    })?;
+    let python = neutral(Command::new("verify llm-d-benchmark", folder.join("venv/bin/python")));
+    let facts = installer::ask(session, "verify llm-d-benchmark", python, QUESTION)?;
     neutral(Command::new("try llm-d-benchmark", folder.join("venv/bin/llmdbenchmark")))
         .arg("--version")
         .timeout(Duration::from_secs(120))

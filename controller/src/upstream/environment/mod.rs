@@ -13,10 +13,9 @@ use std::time::Duration;
 
 use fs_err::File;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::Checkout;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::harness::python::{self, Interpreter, Progress};
 use crate::process::{Command, Inherit, Session};
 
@@ -86,8 +85,6 @@ impl Environment {
         let planner = install::planner(request)?;
         let interpreter = python::find_or_bring(session, &request.python, &mut progress)?;
         let folder = request.python.cache.join(name(request, &interpreter, &planner));
-        fs_err::create_dir_all(&request.python.cache)
-            .map_err(|error| Failure::usage(error).hint("set XDG_CACHE_HOME to a folder that can be written"))?;
         let answer = || proven(session, &folder, request);
         let mut build = |progress: &mut dyn FnMut(Progress)| {
             install::build(session, request, &interpreter, &planner, &folder, progress)
@@ -141,22 +138,17 @@ fn proven(session: &Session, folder: &Path, request: &Request) -> Option<Record>
 
 /// The environment's name: the commit for people, a hash of everything that makes it what it is.
 fn name(request: &Request, interpreter: &Interpreter, planner: &str) -> String {
-    let mut hash = Sha256::new();
     let checkout = &request.checkout;
-    for part in [
+    let made_of = [
         "llmdbenchmark 1",
         &checkout.folder.to_string_lossy(),
         &checkout.commit,
         planner,
         &interpreter.path.to_string_lossy(),
         &format!("{:?}", interpreter.version),
-    ] {
-        hash.update(part);
-        hash.update([0]);
-    }
-    let (major, minor, _) = interpreter.version;
+    ];
     let commit: String = checkout.commit.chars().take(12).collect();
-    format!("llmdbenchmark-{commit}-py{major}.{minor}-{}", &python::hex(&hash.finalize())[..12])
+    format!("llmdbenchmark-{commit}-{}", python::shared::name_end(interpreter.version, &made_of))
 }
 
 fn describe(progress: &Progress) -> String {
