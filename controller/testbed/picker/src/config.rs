@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use testbed::config::{Error, read_yaml};
 
 /// The file of `testbed-picker`. Relative paths are taken from the file's own folder.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -35,43 +36,17 @@ pub struct Config {
     pub delay_seconds: f64,
 }
 
-/// Why a file was refused.
-#[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    /// It cannot be read.
-    #[error(transparent)]
-    Read(#[from] std::io::Error),
-    /// It is not the YAML that is expected.
-    #[error("{}: {source}", path.display())]
-    Syntax {
-        /// The file.
-        path: PathBuf,
-        /// What the parser found.
-        source: serde_yaml::Error,
-    },
-    /// It asks for something impossible.
-    #[error("{}: {message}", path.display())]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        message: &'static str,
-    },
-}
-
 impl Config {
     /// Reads and checks a file.
     ///
     /// # Errors
     /// When it cannot be read, has an unknown key, or asks for something impossible.
-    pub fn read(path: &Path) -> Result<Self, Refused> {
-        let text = fs_err::read_to_string(path)?;
-        let mut config: Self =
-            serde_yaml::from_str(&text).map_err(|source| Refused::Syntax { path: path.to_owned(), source })?;
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let mut config: Self = read_yaml(path)?;
         let folder = path.parent().unwrap_or_else(|| Path::new("."));
         config.policy = folder.join(&config.policy);
         config.hardware = config.hardware.map(|hardware| folder.join(hardware));
-        let invalid = |message| Refused::Invalid { path: path.to_owned(), message };
+        let invalid = |message: &str| Error::Invalid { path: path.to_owned(), message: message.to_owned() };
         if config.model.is_empty() {
             return Err(invalid("`model` is empty"));
         }

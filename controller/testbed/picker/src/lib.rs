@@ -29,12 +29,9 @@ const LARGEST_MESSAGE: usize = 64 << 20;
 /// Why the picker could not start or had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Its file cannot be read, or asks for something impossible.
+    /// Its file, the hardware model or the routing policy cannot be read, or asks for something impossible.
     #[error(transparent)]
-    Config(#[from] config::Refused),
-    /// The hardware model or the routing policy was refused.
-    #[error(transparent)]
-    Policy(#[from] testbed::config::Error),
+    Config(#[from] testbed::config::Error),
     /// A listener could not be opened.
     #[error(transparent)]
     Listen(#[from] serve::Error),

@@ -161,7 +161,10 @@ impl Config {
 }
 
 /// Reads one strict YAML document.
-fn read_yaml<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+///
+/// # Errors
+/// When it cannot be read, or has a key or a type that does not belong there.
+pub fn read_yaml<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
     let text = fs_err::read_to_string(path)?;
     serde_yaml::from_str(&text).map_err(|source| Error::Syntax { path: path.to_owned(), source })
 }
