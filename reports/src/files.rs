@@ -88,3 +88,21 @@ pub fn describe(kind: FileType) -> &'static str {
         "a special file"
     }
 }
+
+/// Every file below `folder`, links as what they are, in the order of their paths.
+///
+/// # Errors
+/// Any error of the file system.
+pub fn below(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs_err::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            files.extend(below(&entry.path())?);
+        } else {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}

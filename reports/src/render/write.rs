@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::compare::Comparison;
+use crate::files;
 
 use super::chart::{Chart, draw};
 use super::markdown::Beside;
@@ -171,9 +172,7 @@ impl Staged {
         }
         self.placed = true;
         remove(&old)?;
-        let mut files = Vec::new();
-        list(&self.output, &mut files)?;
-        files.sort();
+        let files = files::below(&self.output)?;
         Ok(Written { folder: self.output.clone(), files })
     }
 
@@ -286,16 +285,4 @@ fn remove(folder: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
-}
-
-fn list(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in fs_err::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            list(&entry.path(), files)?;
-        } else {
-            files.push(entry.path());
-        }
-    }
-    Ok(())
 }

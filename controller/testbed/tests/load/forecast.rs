@@ -5,8 +5,7 @@
 //! band of 40 computed ones, widened by what a client on a busy machine of two cores adds to each request,
 //! which the forecast does not have.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,7 +17,7 @@ use testbed::config::{Hardware, Policy};
 use testbed::forecast::{Arrivals, Load, Route, Setup, Shape, StageLoad};
 use testbed::tokenizer;
 
-use super::process::{Testbed, config};
+use super::process::{Testbed, config, request};
 
 /// Requests a second and seconds of each stage of the smoke profile; the first warms up.
 const LADDER: [(f64, f64); 4] = [(96.0, 1.0), (24.0, 2.0), (80.0, 2.0), (120.0, 3.0)];
@@ -52,13 +51,7 @@ fn prompt(number: usize) -> String {
 /// Sends one request; seconds to its first token and to its end.
 fn send(router: &str, body: &str) -> (f64, f64) {
     let began = Instant::now();
-    let mut stream = TcpStream::connect(router).unwrap();
-    let length = body.len();
-    write!(
-        stream,
-        "POST /v1/completions HTTP/1.1\r\nhost: {router}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-    )
-    .unwrap();
+    let stream = request(router, body);
     let (mut first, mut chunks) = (None, 0);
     for line in BufReader::new(stream).lines() {
         if line.unwrap().starts_with("data: {") {

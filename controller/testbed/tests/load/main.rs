@@ -6,11 +6,11 @@
 mod forecast;
 mod process;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use process::Testbed;
+use process::{Testbed, request};
 use testbed::bench::{self, Load};
 
 /// Opens a stream and reads its first token.
@@ -29,14 +29,7 @@ fn opened(testbed: &Testbed, words: usize, output_tokens: u32) -> TcpStream {
     let prompt = vec!["word"; words].join(" ");
     let body =
         serde_json::json!({"model": "m", "prompt": prompt, "max_tokens": output_tokens, "stream": true}).to_string();
-    let mut stream = TcpStream::connect(router).unwrap();
-    let length = body.len();
-    write!(
-        stream,
-        "POST /v1/completions HTTP/1.1\r\nhost: {router}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-    )
-    .unwrap();
-    stream
+    request(router, &body)
 }
 
 #[test]

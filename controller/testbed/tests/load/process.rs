@@ -23,6 +23,18 @@ fn serves_when_a_test_asks_for_it() {
     }
 }
 
+/// Sends a completion request to a router over a connection of its own; what comes back is the caller's to read.
+pub fn request(router: &str, body: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(router).unwrap();
+    let length = body.len();
+    write!(
+        stream,
+        "POST /v1/completions HTTP/1.1\r\nhost: {router}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
+    )
+    .unwrap();
+    stream
+}
+
 /// A running testbed; it ends with this value.
 pub struct Testbed {
     child: Child,

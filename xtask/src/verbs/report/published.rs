@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use controller::failure::{Failure, Result};
 use reports::campaign::Campaign;
+use reports::files;
 use reports::publish::{self, Asked, LocalPath, Problem, Publication, check_one, standard};
 use reports::render::Written;
 use serde_json::json;
@@ -52,9 +53,7 @@ pub fn publish(
     let publication = Publication { profile: &profile, links: &args.link, private: &private, local: &local, asked };
     let root = root.unwrap_or_else(|| context.root.join(PUBLISHED));
     let folder = publish::publish(campaign, &publication, &root, &standard).map_err(refusal)?;
-    let mut files = Vec::new();
-    list(&folder, &mut files)?;
-    files.sort();
+    let files = files::below(&folder)?;
     Ok(Written { folder, files })
 }
 
@@ -142,16 +141,4 @@ fn tell(folder: &Path, reports: usize, problems: &[Problem], as_json: bool) -> R
 
 fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
-fn list(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in fs_err::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            list(&entry.path(), files)?;
-        } else {
-            files.push(entry.path());
-        }
-    }
-    Ok(())
 }
