@@ -16,7 +16,7 @@ pub struct Declared {
 }
 
 /// What gives a step its name as its first argument.
-const CALLS: [&str; 16] = [
+const CALLS: [&str; 17] = [
     "Command::new(",
     "git(",
     "command(",
@@ -30,6 +30,7 @@ const CALLS: [&str; 16] = [
     "kubectl(",
     "release(",
     "install(",
+    "pip(",
     "llmdbenchmark(",
     "helm(",
     "skopeo(",
@@ -101,7 +102,7 @@ fn step(file: &str, call: &str, arguments: &str) -> Option<Declared> {
         return declared(name, true);
     }
     // `kubectl(resolved, "label", …)`: the name comes after what it is for.
-    let second = first.split_once(", ").and_then(|(_, second)| quoted(second));
+    let second = first.split_once(',').and_then(|(_, second)| quoted(second.trim_start()));
     if let Some(name) = second.filter(|_| ["kubectl(", "llmdbenchmark(", "release(", "install("].contains(&call)) {
         return declared(name, true);
     }

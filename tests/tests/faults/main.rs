@@ -1,6 +1,8 @@
 //! The fault matrix: every external step × everything that can happen to it.
 
 mod campaign;
+mod cluster;
+mod coverage;
 mod git;
 mod gke;
 mod setups;
